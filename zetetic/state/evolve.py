@@ -1,0 +1,440 @@
+"""Folding events into a research: total, no checks, one case an event (D1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, assert_never
+
+from . import events as ev
+from .research import Research
+from .values import (
+    ROOT,
+    Attempt,
+    Claim,
+    Conclusion,
+    Contradiction,
+    Directive,
+    Question,
+    ReportState,
+    Turn,
+)
+
+UNBOUNDED_STAGES = ("planning", "challenging", "verifying", "consolidating")
+
+
+def evolve(research: Research, event: ev.Event) -> Research:
+    """The research after one event. Equal inputs give equal outputs; nothing is checked or refused here."""
+    changes = _changes(research, event)
+    changes["version"] = research.version + 1
+    changes["updated_at"] = event.at
+    return research.model_copy(update=changes)
+
+
+def fold(research: Research, happened: Iterable[ev.Event]) -> Research:
+    """`evolve` over several events."""
+    for event in happened:
+        research = evolve(research, event)
+    return research
+
+
+def _changes(r: Research, e: ev.Event) -> dict[str, Any]:
+    match e:
+        case (
+            ev.QuestionAdded()
+            | ev.QuestionMoved()
+            | ev.QuestionRewritten()
+            | ev.QuestionAnswered()
+            | ev.DependencyAdded()
+            | ev.DependencyDropped()
+        ):
+            return _frontier(r, e)
+        case ev.SourceRegistered() | ev.SourceNoted() | ev.UrlRejected() | ev.QueryLogged():
+            return _sources(r, e)
+        case (
+            ev.ClaimRecorded()
+            | ev.EvidenceAdded()
+            | ev.ClaimMoved()
+            | ev.ClaimAmended()
+            | ev.ClaimsLinked()
+            | ev.ChallengeRegistered()
+            | ev.ChallengeExecuted()
+            | ev.ChallengeClosed()
+        ):
+            return _ledger(r, e)
+        case ev.AttemptStarted() | ev.AttemptEnded() | ev.AttemptEvaluated() | ev.AttemptClosed():
+            return _attempt(r, e)
+        case ev.ExtractionDue():
+            known = {item.key for item in r.pending}
+            return {"pending": r.pending + tuple(item for item in e.items if item.key not in known)}
+        case ev.ExtractionTried():
+            again = tuple(
+                item.model_copy(update={"tries": item.tries + 1}) if item.key in e.again else item
+                for item in r.pending
+                if item.key not in e.done
+            )
+            return {"pending": again}
+        case ev.GapNoted():
+            return {"gaps": (*r.gaps, e.gap)}
+        case ev.ScratchWritten():
+            joined = f"{r.scratch}\n{e.text}" if e.append and r.scratch else e.text
+            return {"scratch": joined}
+        case ev.ConclusionStated():
+            return {"conclusion": Conclusion(text=e.text, version=r.conclusion.version + 1)}
+        case ev.ConclusionExplained():
+            return {"conclusion": r.conclusion.model_copy(update={"explanation": e.why})}
+        case _:
+            return _run(r, e)
+
+
+def _run(
+    r: Research,
+    e: (
+        ev.RunOpened
+        | ev.RunResumed
+        | ev.CriteriaSet
+        | ev.StateRecorded
+        | ev.TurnClosed
+        | ev.AtomicDeclared
+        | ev.DirectiveGiven
+        | ev.DirectiveDelivered
+        | ev.UsageRecorded
+        | ev.PhaseChanged
+        | ev.ReportDrafted
+        | ev.RunEnded
+        | ev.AbortRecorded
+        | ev.BudgetAsked
+    ),
+) -> dict[str, Any]:
+    match e:
+        case ev.RunOpened():
+            return _opened(e)
+        case ev.RunResumed():
+            changes: dict[str, Any] = {
+                "status": "running",
+                "stop_reason": "" if r.status != "running" else r.stop_reason,
+                "stop_detail": "" if r.status != "running" else r.stop_detail,
+                "paused_seconds": r.paused_seconds + e.paused_seconds,
+                "provider_errors": 0,
+            }
+            if e.extension is not None:
+                changes["extensions"] = (*r.extensions, e.extension)
+            if e.thresholds is not None:
+                changes["thresholds"] = e.thresholds
+            return changes
+        case ev.CriteriaSet():
+            return {"criteria": e.criteria}
+        case ev.StateRecorded():
+            same = e.stage == r.turn.stage and e.stage in UNBOUNDED_STAGES and r.attempt is None
+            attempt = r.attempt
+            if attempt is not None and e.is_turn:
+                attempt = attempt.model_copy(update={"turns": attempt.turns + 1})
+            return {
+                "turn": Turn(
+                    seq=e.seq,
+                    stage=e.stage,
+                    question_id=e.question_id,
+                    detail=e.detail,
+                    forced_tool=e.forced_tool,
+                ),
+                "turns": r.turns + int(e.is_turn),
+                "stage_streak": r.stage_streak + 1 if same else int(r.attempt is None and e.is_turn),
+                "attempt": attempt,
+            }
+        case ev.TurnClosed():
+            return {
+                "action": e.action or r.action,
+                "provider_errors": r.provider_errors + 1 if e.provider_failed else 0,
+                "reminders": 0 if e.called_tools else r.reminders + 1,
+            }
+        case ev.AtomicDeclared():
+            return {"atomic_reason": e.reason}
+        case ev.DirectiveGiven():
+            return {"directives": (*r.directives, Directive(number=e.number, text=e.text, who=e.who, at=e.at))}
+        case ev.DirectiveDelivered():
+            return {
+                "directives": tuple(
+                    d.model_copy(update={"delivered_in": e.attempt}) if d.number == e.number else d
+                    for d in r.directives
+                )
+            }
+        case ev.UsageRecorded():
+            used = r.usage.model_copy(
+                update={
+                    "calls": r.usage.calls + 1,
+                    "input_tokens": r.usage.input_tokens + e.input_tokens,
+                    "output_tokens": r.usage.output_tokens + e.output_tokens,
+                    "cached_tokens": r.usage.cached_tokens + e.cached_tokens,
+                    "usd": r.usage.usd + e.usd,
+                }
+            )
+            attempt = r.attempt
+            if attempt is not None:
+                spent = {
+                    "tokens": attempt.tokens + e.input_tokens + e.output_tokens,
+                    "usd": attempt.usd + e.usd,
+                }
+                attempt = attempt.model_copy(update=spent)
+            return {"usage": used, "attempt": attempt}
+        case ev.PhaseChanged():
+            changes = {"phase": e.phase, "stage_streak": 0}
+            if e.phase == "synthesis":
+                changes |= {
+                    "stop_reason": e.reason,
+                    "stop_detail": e.detail,
+                    "exploration_missing": e.missing,
+                    "gate_passed": e.gate_passed,
+                }
+            else:
+                changes |= {
+                    "reopens": r.reopens + 1,
+                    "stop_reason": "",
+                    "stop_detail": "",
+                    "exploration_missing": (),
+                    "gate_passed": False,
+                }
+            return changes
+        case ev.ReportDrafted():
+            return {
+                "report": r.report.model_copy(update={"draft": e.text, "rendered_by_code": e.rendered_by_code})
+            }
+        case ev.RunEnded():
+            report = r.report.model_copy(update={"final": e.report or r.report.final})
+            return {"status": e.status, "stop_reason": e.stop_reason, "stop_detail": e.detail, "report": report}
+        case ev.AbortRecorded():
+            return {"stop_detail": e.reason}
+        case ev.BudgetAsked():
+            return {}
+        case _:
+            assert_never(e)
+
+
+def _opened(e: ev.RunOpened) -> dict[str, Any]:
+    root = Question(id=ROOT, question=e.objective, priority=1.0, created_at=e.at, updated_at=e.at, spawned_by="person")
+    return {
+        "run_id": e.run_id,
+        "objective": e.objective,
+        "scope": e.scope,
+        "exclusions": e.exclusions,
+        "criteria": e.criteria,
+        "user": e.user,
+        "notes_id": e.notes_id,
+        "mode": e.mode,
+        "model": e.model,
+        "thresholds": e.thresholds,
+        "holdings": e.holdings,
+        "forked_from": e.forked_from,
+        "opened_at": e.at,
+        "questions": {ROOT: root},
+    }
+
+
+def _question(r: Research, question_id: str, **update: Any) -> dict[str, Question]:
+    old = r.questions.get(question_id)
+    if old is None:
+        return r.questions
+    return {**r.questions, question_id: old.model_copy(update=update)}
+
+
+def _frontier(
+    r: Research,
+    e: (
+        ev.QuestionAdded
+        | ev.QuestionMoved
+        | ev.QuestionRewritten
+        | ev.QuestionAnswered
+        | ev.DependencyAdded
+        | ev.DependencyDropped
+    ),
+) -> dict[str, Any]:
+    match e:
+        case ev.QuestionAdded():
+            return {"questions": {**r.questions, e.question.id: e.question}}
+        case ev.QuestionMoved():
+            update: dict[str, Any] = {
+                "status": e.to_status,
+                "priority": e.priority,
+                "updated_at": e.at,
+                "worker": e.worker if e.to_status == "in_progress" else "",
+            }
+            if e.trigger in ("reopened", "contradiction") and e.from_status in ("resolved", "unresolvable"):
+                update |= {"attempts": 0, "unverified_streak": 0, "unproductive_streak": 0}
+            return {"questions": _question(r, e.question_id, **update)}
+        case ev.QuestionRewritten():
+            return {
+                "questions": _question(
+                    r,
+                    e.question_id,
+                    question=e.question,
+                    validation_criteria=e.validation_criteria,
+                    updated_at=e.at,
+                )
+            }
+        case ev.QuestionAnswered():
+            return {
+                "questions": _question(
+                    r,
+                    e.question_id,
+                    answer=e.answer,
+                    claim_ids=e.claim_ids,
+                    why_unverified=e.why_unverified,
+                    why_unchallenged=e.why_unchallenged,
+                    why_no_refuting=e.why_no_refuting,
+                    updated_at=e.at,
+                )
+            }
+        case ev.DependencyAdded():
+            known = r.dependencies.get(e.question_id, ())
+            if e.depends_on_id in known:
+                return {}
+            return {"dependencies": {**r.dependencies, e.question_id: (*known, e.depends_on_id)}}
+        case ev.DependencyDropped():
+            left = tuple(d for d in r.dependencies.get(e.question_id, ()) if d != e.depends_on_id)
+            return {"dependencies": {**r.dependencies, e.question_id: left}}
+        case _:
+            assert_never(e)
+
+
+def _sources(
+    r: Research, e: ev.SourceRegistered | ev.SourceNoted | ev.UrlRejected | ev.QueryLogged
+) -> dict[str, Any]:
+    match e:
+        case ev.SourceRegistered():
+            changes: dict[str, Any] = {"sources": {**r.sources, e.source.id: e.source}}
+            return changes | (_found(r) if e.source.sha256 else {})
+        case ev.SourceNoted():
+            old = r.sources.get(e.source_id)
+            if old is None:
+                return {}
+            return {"sources": {**r.sources, e.source_id: old.model_copy(update={"note": e.note})}}
+        case ev.UrlRejected():
+            return {"bad_urls": {**r.bad_urls, e.canonical: e.reason}}
+        case ev.QueryLogged():
+            log = (*r.queries.get(e.record.question_id, ()), e.record)
+            changes = {"queries": {**r.queries, e.record.question_id: log}}
+            if r.attempt is not None:
+                changes["attempt"] = r.attempt.model_copy(update={"searched": True})
+            return changes
+        case _:
+            assert_never(e)
+
+
+def _found(r: Research) -> dict[str, Any]:
+    """New evidence in the attempt under way (R10)."""
+    if r.attempt is None:
+        return {}
+    return {"attempt": r.attempt.model_copy(update={"new_evidence": r.attempt.new_evidence + 1})}
+
+
+def _claim(r: Research, claim_id: str, change: Callable[[Claim], dict[str, Any]]) -> dict[str, Claim]:
+    old = r.claims.get(claim_id)
+    if old is None:
+        return r.claims
+    return {**r.claims, claim_id: old.model_copy(update=change(old))}
+
+
+def _ledger(
+    r: Research,
+    e: (
+        ev.ClaimRecorded
+        | ev.EvidenceAdded
+        | ev.ClaimMoved
+        | ev.ClaimAmended
+        | ev.ClaimsLinked
+        | ev.ChallengeRegistered
+        | ev.ChallengeExecuted
+        | ev.ChallengeClosed
+    ),
+) -> dict[str, Any]:
+    match e:
+        case ev.ClaimRecorded():
+            return {"claims": {**r.claims, e.claim.id: e.claim}, **_found(r)}
+        case ev.EvidenceAdded():
+            added = _claim(r, e.claim_id, lambda c: {"evidence": (*c.evidence, e.evidence)})
+            return {"claims": added, **_found(r)}
+        case ev.ClaimMoved():
+            why = {"check": e.why} if e.why else {}
+            return {"claims": _claim(r, e.claim_id, lambda _: {"status": e.status, **why})}
+        case ev.ClaimAmended():
+            return {"claims": _claim(r, e.claim_id, lambda _: {"text": e.text})}
+        case ev.ClaimsLinked():
+            if e.relation == "supports":
+                linked = _claim(
+                    r, e.claim_id, lambda c: {"supports": (*c.supports, e.other_id)} if e.other_id not in c.supports else {}
+                )
+                return {"claims": linked}
+            pair = Contradiction(claim_id=e.claim_id, other_id=e.other_id, question_id=e.question_id)
+            return {"contradictions": (*r.contradictions, pair)}
+        case ev.ChallengeRegistered():
+            return {"challenges": {**r.challenges, e.challenge.id: e.challenge}}
+        case ev.ChallengeExecuted():
+            old = r.challenges.get(e.challenge_id)
+            if old is None:
+                return {}
+            run = old.model_copy(update={"executed": True, "search_status": e.status})
+            return {"challenges": {**r.challenges, e.challenge_id: run}}
+        case ev.ChallengeClosed():
+            old = r.challenges.get(e.challenge_id)
+            if old is None:
+                return {}
+            closed = old.model_copy(
+                update={
+                    "status": "closed",
+                    "outcome": e.outcome,
+                    "evidence": e.evidence,
+                    "source_ids": e.source_ids,
+                    "result_claim_id": e.result_claim_id,
+                }
+            )
+            return {"challenges": {**r.challenges, e.challenge_id: closed}, **_found(r)}
+        case _:
+            assert_never(e)
+
+
+def _attempt(
+    r: Research, e: ev.AttemptStarted | ev.AttemptEnded | ev.AttemptEvaluated | ev.AttemptClosed
+) -> dict[str, Any]:
+    match e:
+        case ev.AttemptStarted():
+            started = Attempt(
+                number=e.number,
+                kind=e.kind,
+                question_id=e.question_id,
+                started_at=e.at,
+                base_version=r.version,
+            )
+            return {"attempt": started, "attempts": e.number, "stage_streak": 0}
+        case ev.AttemptEnded():
+            if r.attempt is None:
+                return {}
+            proposal = e.model_dump(exclude={"v", "at", "event"})
+            proposal["claim_ids"] = e.claim_ids
+            return {"attempt": r.attempt.model_copy(update={"ended": True, **proposal})}
+        case ev.AttemptEvaluated():
+            return _evaluated(r, e)
+        case ev.AttemptClosed():
+            return {"attempt": None}
+        case _:
+            assert_never(e)
+
+
+def _evaluated(r: Research, e: ev.AttemptEvaluated) -> dict[str, Any]:
+    evaluation, routing = e.evaluation, e.evaluation.routing
+    counters: dict[str, Any] = {
+        "attempts": routing.attempts,
+        "unverified_streak": 0 if e.diversified_streak == "unverified" else routing.unverified_streak,
+        "unproductive_streak": 0 if e.diversified_streak == "unproductive" else routing.unproductive_streak,
+        "steer": evaluation.steer,
+    }
+    changes: dict[str, Any] = {
+        "attempt": None,
+        "evaluations": (*r.evaluations, evaluation),
+        "parse_defaults": r.parse_defaults + evaluation.parse_defaults,
+    }
+    if evaluation.kind == "report":
+        changes["report"] = ReportState(**{**dict(r.report), **counters, "accepted": routing.route == "Answered"})
+        return changes
+    barren = r.attempt is None or r.attempt.new_evidence == 0
+    changes["barren_rounds"] = r.barren_rounds + 1 if barren else 0
+    output = evaluation.output or r.questions[evaluation.question_id].partial
+    changes["questions"] = _question(r, evaluation.question_id, **counters, partial=output)
+    return changes
