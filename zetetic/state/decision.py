@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .evolve import fold
 from .events import Event
+from .evolve import fold
 from .research import Research
 
 

@@ -27,8 +27,8 @@ from .values import (
     Outcome,
     PendingExtraction,
     Phase,
-    Question,
     QueryRecord,
+    Question,
     QuestionStatus,
     RunStatus,
     Source,
@@ -293,7 +293,6 @@ class AttemptEnded(Base):
         "finished",
         "finalized",
         "pruned",
-        "dependency_added",
         "turns",
         "time",
         "ceiling",
@@ -305,6 +304,9 @@ class AttemptEnded(Base):
     why_unverified: str = ""
     why_unchallenged: str = ""
     why_no_refuting: str = ""
+    next_query: str = ""
+    why: str = ""
+    assumption: str = ""
     blocked: str = ""
     expired: bool = False
 

@@ -19,9 +19,6 @@ from .values import (
     Turn,
 )
 
-UNBOUNDED_STAGES = ("planning", "challenging", "verifying", "consolidating")
-
-
 def evolve(research: Research, event: ev.Event) -> Research:
     """The research after one event. Equal inputs give equal outputs; nothing is checked or refused here."""
     changes = _changes(research, event)
@@ -116,6 +113,8 @@ def _run(
                 "paused_seconds": r.paused_seconds + e.paused_seconds,
                 "provider_errors": 0,
             }
+            if r.attempt is not None and r.attempt.blocked:  # what refused may answer now; nothing was charged
+                changes["attempt"] = r.attempt.model_copy(update={"ended": False, "outcome": "", "blocked": ""})
             if e.extension is not None:
                 changes["extensions"] = (*r.extensions, e.extension)
             if e.thresholds is not None:
@@ -124,7 +123,6 @@ def _run(
         case ev.CriteriaSet():
             return {"criteria": e.criteria}
         case ev.StateRecorded():
-            same = e.stage == r.turn.stage and e.stage in UNBOUNDED_STAGES and r.attempt is None
             attempt = r.attempt
             if attempt is not None and e.is_turn:
                 attempt = attempt.model_copy(update={"turns": attempt.turns + 1})
@@ -137,7 +135,7 @@ def _run(
                     forced_tool=e.forced_tool,
                 ),
                 "turns": r.turns + int(e.is_turn),
-                "stage_streak": r.stage_streak + 1 if same else int(r.attempt is None and e.is_turn),
+                "stage_streak": r.stage_streak + int(r.attempt is None and e.is_turn),
                 "attempt": attempt,
             }
         case ev.TurnClosed():
@@ -194,9 +192,7 @@ def _run(
                 }
             return changes
         case ev.ReportDrafted():
-            return {
-                "report": r.report.model_copy(update={"draft": e.text, "rendered_by_code": e.rendered_by_code})
-            }
+            return {"report": r.report.model_copy(update={"draft": e.text, "rendered_by_code": e.rendered_by_code})}
         case ev.RunEnded():
             report = r.report.model_copy(update={"final": e.report or r.report.final})
             return {"status": e.status, "stop_reason": e.stop_reason, "stop_detail": e.detail, "report": report}
@@ -294,9 +290,7 @@ def _frontier(
             assert_never(e)
 
 
-def _sources(
-    r: Research, e: ev.SourceRegistered | ev.SourceNoted | ev.UrlRejected | ev.QueryLogged
-) -> dict[str, Any]:
+def _sources(r: Research, e: ev.SourceRegistered | ev.SourceNoted | ev.UrlRejected | ev.QueryLogged) -> dict[str, Any]:
     match e:
         case ev.SourceRegistered():
             changes: dict[str, Any] = {"sources": {**r.sources, e.source.id: e.source}}
@@ -359,7 +353,9 @@ def _ledger(
         case ev.ClaimsLinked():
             if e.relation == "supports":
                 linked = _claim(
-                    r, e.claim_id, lambda c: {"supports": (*c.supports, e.other_id)} if e.other_id not in c.supports else {}
+                    r,
+                    e.claim_id,
+                    lambda c: {"supports": (*c.supports, e.other_id)} if e.other_id not in c.supports else {},
                 )
                 return {"claims": linked}
             pair = Contradiction(claim_id=e.claim_id, other_id=e.other_id, question_id=e.question_id)

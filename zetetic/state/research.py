@@ -25,8 +25,8 @@ from .values import (
     Holdings,
     PendingExtraction,
     Phase,
-    Question,
     QueryRecord,
+    Question,
     ReportState,
     RunStatus,
     Source,
@@ -89,7 +89,7 @@ class Research(Frozen):
     turns: int = 0
     """Worker turns spent, both phases."""
     stage_streak: int = 0
-    """Turns in a row in the current kind of stage that no attempt bounds: planning or conclusion."""
+    """Turns since an attempt was last under way: planning or conclusion, which no attempt bounds."""
     provider_errors: int = 0
     barren_rounds: int = 0
     reminders: int = 0
@@ -133,9 +133,7 @@ class Research(Frozen):
 
     def challenges_on(self, target_type: str, target_id: str = "") -> tuple[Challenge, ...]:
         """Challenges of one target, oldest first."""
-        return tuple(
-            c for c in self.challenges.values() if c.target_type == target_type and c.target_id == target_id
-        )
+        return tuple(c for c in self.challenges.values() if c.target_type == target_type and c.target_id == target_id)
 
     def open_challenges(self) -> tuple[Challenge, ...]:
         """Challenges without a verdict (D39)."""

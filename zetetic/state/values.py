@@ -252,6 +252,9 @@ class Attempt(Frozen):
     why_unverified: str = ""
     why_unchallenged: str = ""
     why_no_refuting: str = ""
+    next_query: str = ""
+    why: str = ""
+    assumption: str = ""
     blocked: str = ""
     expired: bool = False
     tokens: int = 0

@@ -1,0 +1,314 @@
+"""Merging the four arms and acting on the ladder's route (A3 to A10, A13 to A16, A19, A22, A25, A28, D54)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from . import events as ev
+from .breakers import breaker
+from .decision import Accepted, Decision
+from .frontier import tried
+from .frontier_commands import moved, spawn_question
+from .gates import exploration_gate
+from .policy import parse_verdict, routing_of
+from .research import Research
+from .values import Attempt, Evaluation, GateResult, Question, RunStatus, Verdict
+from .wording import one_line
+
+Arm = Literal["judge", "verify", "critique", "completeness"]
+ARMS: tuple[Arm, ...] = ("judge", "verify", "critique", "completeness")
+UNAVAILABLE = "critique unavailable"
+
+
+class ArmResult(BaseModel):
+    """What one arm said of one attempt; travels in a channel, so it holds lists and no tuples (A9)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    arm: Arm
+    attempt: int
+    answered: bool = True
+    """False where the conservative value stands in for an arm that failed."""
+    verdict: str = ""
+    guidance: str = ""
+    passed: bool = False
+    findings: list[str] = Field(default_factory=list)
+    """verify: failures; critique: objections; completeness: what is missing."""
+    trouble: str = ""
+
+
+def conservative(arm: Arm, attempt: int, trouble: str) -> ArmResult:
+    """The value that stands in for an arm that raised, timed out or could not be read (A9)."""
+    findings = [UNAVAILABLE] if arm == "critique" else []
+    if arm == "completeness":
+        findings = ["completeness could not be judged"]
+    if arm == "verify":
+        findings = ["the answer could not be verified"]
+    verdict = "Restart" if arm == "judge" else ""
+    return ArmResult(arm=arm, attempt=attempt, answered=False, verdict=verdict, findings=findings, trouble=trouble)
+
+
+def merge_arms(left: Mapping[str, ArmResult] | None, right: Mapping[str, ArmResult] | None) -> dict[str, ArmResult]:
+    """Both maps as one: of one arm, the later attempt; of equal ones either, since they are the same (A25)."""
+    merged = dict(left or {})
+    for arm, result in (right or {}).items():
+        known = merged.get(arm)
+        if known is None or result.attempt >= known.attempt:
+            merged[arm] = result
+    return merged
+
+
+def decide_route(
+    research: Research,
+    arms: Mapping[str, ArmResult],
+    *,
+    at: datetime,
+    files: tuple[str, ...] = (),
+    report_text: str = "",
+) -> Decision:
+    """Merges the arms' answers, runs the ladder, and moves the question or the run accordingly."""
+    attempt = research.attempt
+    if attempt is None or not attempt.ended:
+        return Accepted((), "")
+    if attempt.blocked:
+        return _blocked(research, attempt, at)
+    read = {
+        arm: arms[arm] if _is_of(arms.get(arm), attempt.number) else conservative(arm, attempt.number, "missing")
+        for arm in ARMS
+    }
+    verdict, defaulted = parse_verdict(read["judge"].verdict)
+    defaults = ("verdict",) if defaulted else ()
+    counters = research.report if attempt.kind == "report" else research.questions[attempt.question_id]
+    verified = read["verify"].passed
+    complete = read["completeness"].passed
+    unproductive = counters.unproductive_streak + 1 if verdict == "Restart" else 0
+    unverified = 0 if verified else counters.unverified_streak + 1
+    routing, resets = routing_of(
+        research.thresholds,
+        blocked=False,
+        expired=attempt.expired,
+        verified=verified,
+        complete=complete,
+        attempts=counters.attempts + 1,
+        unverified_streak=unverified,
+        unproductive_streak=unproductive,
+    )
+    evaluation = Evaluation(
+        number=attempt.number,
+        kind=attempt.kind,
+        question_id=attempt.question_id,
+        objective=research.questions[attempt.question_id].question,
+        outcome=attempt.outcome,
+        output=attempt.answer if attempt.kind == "question" else "",
+        verdict=verdict,
+        guidance=read["judge"].guidance,
+        verified=verified,
+        failures=tuple(read["verify"].findings),
+        objections=tuple(read["critique"].findings),
+        satisfied=complete,
+        missing="; ".join(read["completeness"].findings),
+        parse_defaults=defaults,
+        unavailable=tuple(arm for arm in ARMS if not read[arm].answered),
+        routing=routing,
+        gates=_gates(research, attempt, read),
+        steer=_steer(research, attempt, read, verdict, routing.route),
+        source_ids=tuple(
+            s.id
+            for s in research.sources.values()
+            if s.question_id == attempt.question_id and s.at >= attempt.started_at
+        ),
+        claim_ids=attempt.claim_ids
+        or tuple(
+            c.id
+            for c in research.claims.values()
+            if c.at >= attempt.started_at and c.question_id == attempt.question_id
+        ),
+        actions=_actions(research, attempt),
+        remaining_gaps=tuple(
+            f"{q.id}: {one_line(q.question, 120)}"
+            for q in research.open_questions()
+            if not (q.id == attempt.question_id and routing.route == "Answered")
+        ),
+        tokens=attempt.tokens,
+        usd=attempt.usd,
+        seconds=max(0.0, (at - attempt.started_at).total_seconds()),
+        new_evidence=attempt.new_evidence,
+        at=at,
+    )
+    streak: Literal["", "unverified", "unproductive"] = ""
+    if resets in ("unverified", "unproductive"):
+        streak = "unverified" if resets == "unverified" else "unproductive"
+    happened: list[ev.Event] = [ev.AttemptEvaluated(at=at, evaluation=evaluation, diversified_streak=streak)]
+    if attempt.kind == "report":
+        happened += _report_routed(research, attempt, evaluation, at, report_text)
+    else:
+        happened += _question_routed(research, attempt, evaluation, at)
+    return Accepted(tuple(happened), routing.route)
+
+
+def _is_of(result: ArmResult | None, attempt: int) -> bool:
+    return result is not None and result.attempt == attempt
+
+
+def _blocked(research: Research, attempt: Attempt, at: datetime) -> Decision:
+    """A refusing provider ends the run, resumable and uncharged; a prerequisite blocks the question (A11, A12)."""
+    kind, _, what = attempt.blocked.partition(":")
+    if kind == "prerequisite":
+        question = research.questions[attempt.question_id]
+        return Accepted(
+            (
+                ev.AttemptClosed(at=at, reason=attempt.blocked),
+                moved(question, "blocked", "prerequisite_missing", "code", at, reason=what),
+            ),
+            "Blocked",
+        )
+    return Accepted((ev.RunEnded(at=at, status="blocked", stop_reason=f"blocked:{attempt.blocked}"),), "Blocked")
+
+
+def _question_routed(research: Research, attempt: Attempt, evaluation: Evaluation, at: datetime) -> list[ev.Event]:
+    question = research.questions[attempt.question_id]
+    counted = question.model_copy(update={"attempts": evaluation.routing.attempts})
+    if question.status != "in_progress":
+        return []  # pruned in the attempt, or released by a person
+    route = evaluation.routing.route
+    if attempt.outcome == "finished":
+        return [moved(counted, "pending", "released", "code", at, reason="exploration ended")]
+    if route == "Answered":
+        return [
+            ev.QuestionAnswered(
+                at=at,
+                question_id=question.id,
+                answer=attempt.answer,
+                claim_ids=attempt.claim_ids,
+                why_unverified=attempt.why_unverified,
+                why_unchallenged=attempt.why_unchallenged,
+                why_no_refuting=attempt.why_no_refuting,
+            ),
+            moved(counted, "resolved", "resolved", "code", at, reason=one_line(attempt.answer, 200)),
+        ]
+    if route == "Reported" and attempt.expired:
+        return [moved(counted, "pending", "released", "code", at, reason="the wall-clock ceiling passed")]
+    if route == "Reported":
+        partial = attempt.answer or question.partial
+        assumption = attempt.assumption or (
+            f"no attempt was accepted; the best partial answer: {partial}"
+            if partial
+            else "no answer was found in the sources at hand"
+        )
+        claim_ids = attempt.claim_ids if attempt.answer else ()
+        return [
+            ev.QuestionAnswered(at=at, question_id=question.id, answer=assumption, claim_ids=claim_ids),
+            moved(counted, "unresolvable", "attempts_exhausted", "code", at, reason=one_line(assumption, 200)),
+        ]
+    return [moved(counted, "pending", "retried", "code", at, reason=f"{route}: {one_line(evaluation.steer, 200)}")]
+
+
+def _report_routed(
+    research: Research, attempt: Attempt, evaluation: Evaluation, at: datetime, report_text: str
+) -> list[ev.Event]:
+    route = evaluation.routing.route
+    if route == "Diversify" and may_reopen(research, at):
+        hole = evaluation.missing or "; ".join(evaluation.failures) or "what the report could not establish"
+        spawned = spawn_question(
+            research,
+            f"What is still missing for the objective: {hole}",
+            hole,
+            ("report", f"attempt:{attempt.number}"),
+            caused_by=f"attempt:{attempt.number}",
+            at=at,
+        )
+        return [spawned, ev.PhaseChanged(at=at, phase="exploration", reason="reopened", detail=one_line(hole, 300))]
+    if route in ("Answered", "Reported"):
+        return [end_of_report(research, at, answered=route == "Answered", report_text=report_text)]
+    return []
+
+
+def may_reopen(research: Research, at: datetime) -> bool:
+    """Whether synthesis may go back to exploration: reopens left, and exploration has budget (D41, A28)."""
+    if research.reopens >= research.thresholds.max_reopens:
+        return False
+    return breaker(research.model_copy(update={"phase": "exploration"}), at) is None
+
+
+def end_of_report(research: Research, at: datetime, *, answered: bool, report_text: str = "") -> ev.RunEnded:
+    """How a run with a report ends: one table (D54)."""
+    status: RunStatus = "reported"
+    if research.stop_reason in ("finalized", "frontier_exhausted") and research.gate_passed and answered:
+        status = "complete"
+    return ev.RunEnded(
+        at=at, status=status, stop_reason=research.stop_reason, detail=research.stop_detail, report=report_text
+    )
+
+
+def _steer(research: Research, attempt: Attempt, read: Mapping[Arm, ArmResult], verdict: Verdict, route: str) -> str:
+    """What the next attempt is told: the judge's sentence, then everything the arms found (A4, A5, A15, A16)."""
+    if route in ("Answered", "Reported"):
+        return ""
+    parts: list[str] = []
+    if verdict == "Restart":
+        parts.append("Start afresh: the last direction is discarded.")
+    if read["judge"].guidance:
+        parts.append(one_line(read["judge"].guidance))
+    if attempt.next_query:
+        parts.append(f"Start from the query {attempt.next_query!r} ({attempt.why}).")
+    if not read["completeness"].passed:
+        parts += [f"Missing: {one_line(m)}" for m in read["completeness"].findings]
+    parts += [f"Not verified: {one_line(f)}" for f in read["verify"].findings]
+    parts += [f"Objection: {one_line(o)}" for o in read["critique"].findings if o != UNAVAILABLE]
+    if route == "Diversify":
+        spent = [f'"{r.query}"' for r in tried(research, attempt.question_id)]
+        parts.append(
+            "Change the approach: other sources, another strategy, rewrite_question, or add_question for the missing."
+            + (f" These queries are spent: {', '.join(spent)}." if spent else "")
+        )
+    return " ".join(parts)
+
+
+def _gates(research: Research, attempt: Attempt, read: Mapping[Arm, ArmResult]) -> tuple[GateResult, ...]:
+    """The evidence gates of one record (L7)."""
+    cited = [research.claims[c] for c in attempt.claim_ids if c in research.claims]
+    unsourced = [c.id for c in cited if not c.links("supports")]
+    results = [
+        GateResult(
+            gate="source_claims",
+            passed=not unsourced and (bool(cited) or not attempt.answer),
+            why=f"without a quoted source: {', '.join(unsourced)}"
+            if unsourced
+            else ("" if cited else "no claim cited"),
+        ),
+        GateResult(gate="verified", passed=read["verify"].passed, why="; ".join(read["verify"].findings)),
+    ]
+    if attempt.kind == "report":
+        missing = research.exploration_missing
+        results.append(GateResult(gate="exploration", passed=research.gate_passed, why="; ".join(missing)))
+    return tuple(results)
+
+
+def _actions(research: Research, attempt: Attempt) -> tuple[str, ...]:
+    log = research.all_queries() if attempt.kind == "report" else tried(research, attempt.question_id)
+    return tuple(f"{r.tool}: {r.query}" for r in log if r.attempt == attempt.number)
+
+
+def conclude_exploration(
+    research: Research, reason: str, *, at: datetime, why: str = "", detail: str = ""
+) -> tuple[ev.Event, ...]:
+    """The events that end exploration, with what its gate still lacks (D43, D46)."""
+    missing = exploration_gate(research, why)
+    happened: list[ev.Event] = []
+    if why.strip() and research.conclusion.text:
+        happened.append(ev.ConclusionExplained(at=at, why=one_line(why)))
+    happened.append(
+        ev.PhaseChanged(
+            at=at, phase="synthesis", reason=reason, detail=detail, gate_passed=not missing, missing=missing
+        )
+    )
+    return tuple(happened)
+
+
+def released(question: Question, at: datetime, reason: str) -> ev.QuestionMoved:
+    """A question given back without a charge (D15)."""
+    return moved(question, "pending", "released", "code", at, reason=reason)

@@ -1,0 +1,485 @@
+"""The run's notes: a projection of the research, one grammar with one renderer and one parser (D26), and their
+shortened view for the prompt (D29, D55).
+
+The grammar, one line a record:
+
+    # Notes: <objective>
+    ## Verified
+    - [c_007] VERIFIED  <text>  src: s_3, s_5
+    ## Unverified
+    - [c_009] UNVERIFIED  <text>  src: s_4  | check: <what would verify it>
+    ## Contradictions
+    - c_007 vs c_011 -> q_044
+    - [c_011] REFUTED  <text>  src: s_6
+    ## Datapoints
+    - [d_002] UNVERIFIED  <value> | <unit> | <context> | s_1
+    ## Sources
+    - [s_3] <url> "<title>" (<domain>) <note>
+    ## Assumptions & gaps
+    - q_031 unresolvable: <assumption>
+    ## Scratch
+    <free text>
+
+Inside a text a backslash stands before `\\`, `|`, quotes, brackets and the colon of `src:`; line breaks and control
+characters are written as `\\n`, `\\r`, `\\t` or `\\uXXXX`. An empty list of sources is `-`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import Field, ValidationError
+
+from .research import Research
+from .values import Claim, ClaimStatus, Frozen, Source
+
+Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+CHARACTERS_PER_TOKEN = 4
+"""How many characters count as one token where no tokenizer is at hand."""
+
+
+class NotesError(ValueError):
+    """A text that is not in the grammar; the message names the line."""
+
+
+class ClaimLine(Frozen):
+    """A claim with its supporting sources; `check` is what would verify it, or why it fell."""
+
+    id: Id
+    status: ClaimStatus
+    text: str
+    sources: tuple[Id, ...] = ()
+    check: str = ""
+
+
+class ContradictionLine(Frozen):
+    """Two claims that cannot both hold, and the question about it (D34)."""
+
+    claim_id: Id
+    other_id: Id
+    question_id: Id | None = None
+
+
+class DatapointLine(Frozen):
+    """A number with its unit and context; it stays in its section whatever its status."""
+
+    id: Id
+    status: ClaimStatus
+    value: str
+    unit: str = ""
+    context: str = ""
+    sources: tuple[Id, ...] = ()
+
+
+class SourceLine(Frozen):
+    """A page that was read; the note says its date, and whether anything in it mattered."""
+
+    id: Id
+    url: str
+    title: str = ""
+    domain: str = ""
+    note: str = ""
+
+
+class GapLine(Frozen):
+    """Something not found out: `unresolvable` with its assumption, an open question, a free gap, a breaker."""
+
+    question_id: Id | None = None
+    kind: Annotated[str, Field(pattern=r"^[a-z_]+$")] = "gap"
+    text: str
+
+
+class Notes(Frozen):
+    """The notes' sections, in their fixed order (D26)."""
+
+    objective: str
+    verified: tuple[ClaimLine, ...] = ()
+    unverified: tuple[ClaimLine, ...] = ()
+    contradictions: tuple[ContradictionLine | ClaimLine, ...] = ()
+    datapoints: tuple[DatapointLine, ...] = ()
+    sources: tuple[SourceLine, ...] = ()
+    gaps: tuple[GapLine, ...] = ()
+    scratch: str = ""
+
+
+# The projection.
+
+
+def notes_of(research: Research) -> Notes:
+    """The notes of a research. Unresolvable questions and a breaker are gaps (D21, D46)."""
+    claims = [c for c in research.claims.values() if c.kind == "claim"]
+    pairs = [
+        ContradictionLine(claim_id=p.claim_id, other_id=p.other_id, question_id=p.question_id or None)
+        for p in research.contradictions
+    ]
+    return Notes(
+        objective=research.objective,
+        verified=tuple(_claim_line(c) for c in claims if c.status == "VERIFIED"),
+        unverified=tuple(_claim_line(c) for c in claims if c.status == "UNVERIFIED"),
+        contradictions=(*pairs, *(_claim_line(c) for c in claims if c.status in ("REFUTED", "RETRACTED"))),
+        datapoints=tuple(_datapoint_line(c) for c in research.claims.values() if c.kind == "datapoint"),
+        sources=tuple(_source_line(s) for s in research.sources.values()),
+        gaps=tuple(line for _, line in _gaps(research)),
+        scratch=_scratch(research),
+    )
+
+
+def cut_short(research: Research) -> str:
+    """Why exploration ended before its gate, such as `breaker:cost` or `stalled`; '' when it did not (D46, D48)."""
+    reason = research.stop_reason
+    return "" if reason in ("", "finalized", "frontier_exhausted", "no_change") else reason
+
+
+def _supporting(claim: Claim) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(link.source_id for link in claim.links("supports")))
+
+
+def _claim_line(claim: Claim) -> ClaimLine:
+    check = "" if claim.status == "VERIFIED" else claim.check
+    return ClaimLine(id=claim.id, status=claim.status, text=claim.text, sources=_supporting(claim), check=check)
+
+
+def _datapoint_line(claim: Claim) -> DatapointLine:
+    return DatapointLine(
+        id=claim.id,
+        status=claim.status,
+        value=claim.value,
+        unit=claim.unit,
+        context=claim.context or claim.text,
+        sources=_supporting(claim),
+    )
+
+
+def _source_line(source: Source) -> SourceLine:
+    published = f"published {source.published}" if source.published else ""
+    note = "; ".join(part for part in (published, source.note) if part)
+    return SourceLine(id=source.id, url=source.url, title=source.title, domain=source.domain, note=note)
+
+
+def _gaps(research: Research) -> list[tuple[datetime | None, GapLine]]:
+    """Gap lines, with their time where it is known."""
+    found: list[tuple[datetime | None, GapLine]] = [
+        (q.updated_at, GapLine(question_id=q.id, kind="unresolvable", text=q.answer or q.partial))
+        for q in research.questions.values()
+        if q.status == "unresolvable"
+    ]
+    found += [(None, GapLine(question_id=g.question_id or None, text=g.text)) for g in research.gaps]
+    reason = cut_short(research)
+    if reason and research.phase == "synthesis":
+        detail = f": {research.stop_detail}" if research.stop_detail else ""
+        found.append((None, GapLine(kind="breaker", text=f"exploration was cut short by {reason}{detail}")))
+        found += [(None, GapLine(question_id=q.id, kind=q.status, text=q.question)) for q in research.open_questions()]
+    return found
+
+
+def _scratch(research: Research) -> str:
+    """Scratch, ending with the conclusion, which has no section of its own."""
+    stated = research.conclusion
+    if not stated.text or stated.text in research.scratch:
+        return research.scratch
+    line = f"Conclusion (version {stated.version}): {stated.text}"
+    return f"{research.scratch}\n{line}" if research.scratch else line
+
+
+# The renderer.
+
+_BREAKS = r"\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
+_IN_LINE = re.compile(rf'[\\|"\[\]\n{_BREAKS}]|src:')
+_IN_SCRATCH = re.compile(rf"[\\{_BREAKS}]|^(?=## )", re.MULTILINE)
+_LETTERS = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+
+
+def _escape(text: str, pattern: re.Pattern[str] = _IN_LINE) -> str:
+    def written(match: re.Match[str]) -> str:
+        found = match[0]
+        if found == "src:":
+            return r"src\:"
+        if found in _LETTERS:
+            return _LETTERS[found]
+        return f"\\{found}" if found in '\\|"[]' else f"\\u{ord(found):04x}"
+
+    return pattern.sub(written, text)
+
+
+def _ids(ids: Iterable[str]) -> str:
+    return ", ".join(ids) or "-"
+
+
+def _render_claim(line: ClaimLine) -> str:
+    check = f"  | check: {_escape(line.check)}" if line.check else ""
+    return f"- [{line.id}] {line.status}  {_escape(line.text)}  src: {_ids(line.sources)}{check}"
+
+
+def _render_contradiction(line: ContradictionLine | ClaimLine) -> str:
+    if isinstance(line, ClaimLine):
+        return _render_claim(line)
+    return f"- {line.claim_id} vs {line.other_id}" + (f" -> {line.question_id}" if line.question_id else "")
+
+
+def _render_datapoint(line: DatapointLine) -> str:
+    cells = (_escape(line.value), _escape(line.unit), _escape(line.context), _ids(line.sources))
+    return f"- [{line.id}] {line.status}  {' | '.join(cells)}"
+
+
+def _render_source(line: SourceLine) -> str:
+    domain = _escape(line.domain).replace(")", r"\)")
+    note = f" {_escape(line.note)}" if line.note else ""
+    return f'- [{line.id}] {_escape(line.url)} "{_escape(line.title)}" ({domain}){note}'
+
+
+def _render_gap(line: GapLine) -> str:
+    return f"- {line.question_id + ' ' if line.question_id else ''}{line.kind}: {_escape(line.text)}"
+
+
+def render_notes(notes: Notes) -> str:
+    """The whole file; `parse_notes` is its inverse for any text (D26)."""
+    lines = [f"# Notes: {_escape(notes.objective)}"]
+    lines += ["## Verified", *map(_render_claim, notes.verified)]
+    lines += ["## Unverified", *map(_render_claim, notes.unverified)]
+    lines += ["## Contradictions", *map(_render_contradiction, notes.contradictions)]
+    lines += ["## Datapoints", *map(_render_datapoint, notes.datapoints)]
+    lines += ["## Sources", *map(_render_source, notes.sources)]
+    lines += ["## Assumptions & gaps", *map(_render_gap, notes.gaps)]
+    lines += ["## Scratch", *([_escape(notes.scratch, _IN_SCRATCH)] if notes.scratch else [])]
+    return "\n".join(lines) + "\n"
+
+
+# The parser.
+
+_ID = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
+_RECORD = re.compile(rf"- \[({_ID})\] (UNVERIFIED|VERIFIED|REFUTED|RETRACTED)  (.*)\Z")
+_PAIR = re.compile(rf"- ({_ID}) vs ({_ID})(?: -> ({_ID}))?\Z")
+_GAP = re.compile(rf"- (?:({_ID}) )?([a-z_]+): (.*)\Z")
+_QUOTED = r'((?:[^"\\]|\\.)*)'
+_SOURCE = re.compile(rf'- \[({_ID})\] {_QUOTED} "{_QUOTED}" \(((?:[^)\\]|\\.)*)\)(?: (.*))?\Z')
+_WRITTEN = re.compile(r"\\(?:u([0-9a-f]{4})|(.))", re.DOTALL)
+_READ = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+def _unescape(text: str) -> str:
+    return _WRITTEN.sub(lambda m: chr(int(m[1], 16)) if m[1] else _READ.get(m[2], m[2]), text)
+
+
+def _parse_ids(text: str) -> tuple[str, ...]:
+    return () if text == "-" else tuple(text.split(", "))
+
+
+def _matched(pattern: re.Pattern[str], line: str) -> re.Match[str]:
+    match = pattern.match(line)
+    if match is None:
+        raise NotesError(f"not a record of this section: {line!r}")
+    return match
+
+
+def _parse_claim(line: str) -> ClaimLine:
+    head = _matched(_RECORD, line)
+    text, found, tail = head[3].partition("  src: ")
+    if not found:
+        raise NotesError(f"a claim without '  src: ': {line!r}")
+    sources, _, check = tail.partition("  | check: ")
+    fields = {"text": _unescape(text), "sources": _parse_ids(sources), "check": _unescape(check)}
+    return ClaimLine.model_validate({"id": head[1], "status": head[2], **fields})
+
+
+def _parse_contradiction(line: str) -> ContradictionLine | ClaimLine:
+    if line.startswith("- ["):
+        return _parse_claim(line)
+    pair = _matched(_PAIR, line)
+    return ContradictionLine(claim_id=pair[1], other_id=pair[2], question_id=pair[3])
+
+
+def _parse_datapoint(line: str) -> DatapointLine:
+    head = _matched(_RECORD, line)
+    cells = head[3].split(" | ")
+    if len(cells) != 4:
+        raise NotesError(f"a datapoint without its four cells: {line!r}")
+    value, unit, context = map(_unescape, cells[:3])
+    fields = {"value": value, "unit": unit, "context": context, "sources": _parse_ids(cells[3])}
+    return DatapointLine.model_validate({"id": head[1], "status": head[2], **fields})
+
+
+def _parse_source(line: str) -> SourceLine:
+    found = _matched(_SOURCE, line)
+    url, title, domain, note = (_unescape(text or "") for text in found.groups()[1:])
+    return SourceLine(id=found[1], url=url, title=title, domain=domain, note=note)
+
+
+def _parse_gap(line: str) -> GapLine:
+    found = _matched(_GAP, line)
+    return GapLine(question_id=found[1], kind=found[2], text=_unescape(found[3]))
+
+
+_SECTIONS: dict[str, tuple[str, Callable[[str], Frozen]]] = {
+    "Verified": ("verified", _parse_claim),
+    "Unverified": ("unverified", _parse_claim),
+    "Contradictions": ("contradictions", _parse_contradiction),
+    "Datapoints": ("datapoints", _parse_datapoint),
+    "Sources": ("sources", _parse_source),
+    "Assumptions & gaps": ("gaps", _parse_gap),
+}
+
+
+def parse_notes(text: str) -> Notes:
+    """The notes in a file. Raises NotesError for a text that is not in the grammar, or lacks a section (D26)."""
+    head, found, scratch = text.partition("\n## Scratch\n")
+    title, *lines = head.split("\n")
+    if not found or not title.startswith("# Notes: "):
+        raise NotesError("the notes begin with '# Notes: ' and end with the section Scratch")
+    sections: dict[str, list[Frozen]] = {}
+    names = iter(_SECTIONS)
+    parse: Callable[[str], Frozen] = _parse_claim
+    for line in lines:
+        if line.startswith("## "):
+            if line[3:] != (expected := next(names, "Scratch")):
+                raise NotesError(f"section {line[3:]!r} stands where {expected!r} belongs")
+            field, parse = _SECTIONS[expected]
+            sections[field] = []
+        elif line.strip():
+            if not sections:
+                raise NotesError(f"a line before the first section: {line!r}")
+            try:
+                sections[field].append(parse(line))
+            except ValidationError as wrong:
+                raise NotesError(f"not a record of this section: {line!r}") from wrong
+    if (missing := next(names, None)) is not None:
+        raise NotesError(f"section {missing!r} is missing")
+    objective = _unescape(title.removeprefix("# Notes: "))
+    return Notes.model_validate({**sections, "objective": objective, "scratch": _unescape(scratch.removesuffix("\n"))})
+
+
+# The view for the prompt.
+
+
+class _Entry(NamedTuple):
+    """One line of the prompt: what stays, what may be shortened, and the sources behind it."""
+
+    kind: Literal["source", "claim", "pair", "gap"]
+    id: str
+    head: str
+    text: str = ""
+    sources: tuple[str, ...] = ()
+
+
+_CUTS = ((400, 12), (200, 8), (100, 5), (60, 3), (30, 2))
+"""Steps of shortening: characters of a text, sources of a claim."""
+
+
+def prompt_notes(notes: Notes | Research, max_tokens: int) -> str:
+    """The notes in the prompt: one line a record in order of creation, so that a new record is a new last line (D55).
+
+    Over `max_tokens` the oldest Scratch goes first, then texts are shortened, then the oldest records become ranges of
+    ids; what was left out is counted as `(+N more)`, and no record goes unnamed (D29).
+    """
+    entries = _ordered(notes) if isinstance(notes, Research) else _entries(notes)
+    scratch = (_scratch(notes) if isinstance(notes, Research) else notes.scratch).strip()
+    limit = max_tokens * CHARACTERS_PER_TOKEN
+    bare = f"Scratch (+{len(scratch.split(chr(10)))} more lines)" if scratch else ""
+    room = limit - len(bare)
+    records = "\n".join(map(_line, entries))
+    for cut, sources in _CUTS:
+        if len(records) <= room:
+            break
+        records = "\n".join(_line(entry, cut, sources) for entry in entries)
+    if len(records) > room:
+        records = _newest(entries, room)
+    return "\n".join(part for part in (records, _newest_scratch(scratch, limit - len(records) - 1) or bare) if part)
+
+
+def notes_tokens(notes: Notes | Research) -> int:
+    """The size of the unshortened view, in tokens; over `notes_max_tokens` a consolidation turn is due (D29)."""
+    notes = notes_of(notes) if isinstance(notes, Research) else notes
+    return -(-len("\n".join([*map(_line, _entries(notes)), notes.scratch])) // CHARACTERS_PER_TOKEN)
+
+
+def _line(entry: _Entry, cut: int | None = None, most: int | None = None) -> str:
+    text = " ".join(entry.text.split())
+    if cut is not None and len(text) > cut:
+        text = text[:cut].rstrip() + "…"
+    shown = entry.sources[:most]
+    more = f" (+{len(entry.sources) - len(shown)} more)" if len(shown) < len(entry.sources) else ""
+    sources = f"  src: {', '.join(shown)}{more}" if entry.sources else ""
+    return f"{entry.head} {text}".rstrip() + sources
+
+
+def _entries(notes: Notes) -> list[_Entry]:
+    """Lines by kind; a source stands before the claims that cite it."""
+    lines = [
+        _Entry("source", s.id, f"[{s.id}] {s.url}", f'"{s.title.replace(chr(34), chr(39))}" ({s.domain}) {s.note}')
+        for s in notes.sources
+    ]
+    for claim in (*notes.verified, *notes.unverified, *notes.contradictions):
+        if isinstance(claim, ClaimLine):
+            text = claim.text + (f" (check: {claim.check})" if claim.check else "")
+            lines.append(_Entry("claim", claim.id, f"[{claim.id}] {claim.status}", text, claim.sources))
+    for number in notes.datapoints:
+        text = f"{number.value} | {number.unit} | {number.context}"
+        lines.append(_Entry("claim", number.id, f"[{number.id}] {number.status}", text, number.sources))
+    for pair in notes.contradictions:
+        if isinstance(pair, ContradictionLine):
+            lines.append(_Entry("pair", pair.question_id or pair.other_id, _render_contradiction(pair)[2:]))
+    for gap in notes.gaps:
+        head = f"{gap.question_id or ''} {gap.kind}:".lstrip()
+        lines.append(_Entry("gap", gap.question_id or "", head, gap.text))
+    return lines
+
+
+def _ordered(research: Research) -> list[_Entry]:
+    """Lines in order of creation; gaps that carry no time of their own come last."""
+    made = {record.id: record.at for log in (research.sources, research.claims) for record in log.values()}
+    asked = {q.id: q.created_at for q in research.questions.values()}
+    closed = {q.id: q.updated_at for q in research.questions.values() if q.status == "unresolvable"}
+    order = {"source": 0, "claim": 1, "pair": 2, "gap": 3}
+
+    def key(entry: _Entry) -> tuple[bool, float, int, int]:
+        timed = entry.kind != "gap" or entry.head.endswith(" unresolvable:")
+        times = closed if entry.kind == "gap" else {**made, **asked}
+        at = times.get(entry.id) if timed else None
+        number = _number(entry.id) if entry.kind in ("source", "claim") else 0
+        return at is None, at.timestamp() if at else 0.0, order[entry.kind], number
+
+    return sorted(_entries(notes_of(research)), key=key)
+
+
+def _number(record_id: str) -> int:
+    digits = record_id.rpartition("_")[2]
+    return int(digits) if digits.isdecimal() else 0
+
+
+def _newest(entries: list[_Entry], limit: int) -> str:
+    """As many of the newest records as fit; the ids of the older ones as ranges."""
+    older = [n for n, entry in enumerate(entries) if entry.kind in ("source", "claim")]
+    text = ""
+    for count in range(1, len(older) + 1):
+        left_out = set(older[:count])
+        named = _ranges(entries[n].id for n in older[:count])
+        lines = [_line(entry, *_CUTS[-1]) for n, entry in enumerate(entries) if n not in left_out]
+        text = "\n".join([f"{named} (+{count} more)", *lines])
+        if len(text) <= limit:
+            break
+    return text
+
+
+def _ranges(ids: Iterable[str]) -> str:
+    """`c_001..c_004, c_007` for ids of one kind that follow each other."""
+    spans: list[list[str]] = []
+    for name in sorted(ids, key=lambda i: (i.rpartition("_")[0], _number(i), i)):
+        last = spans[-1][-1] if spans else ""
+        if last.rpartition("_")[0] == name.rpartition("_")[0] and _number(name) == _number(last) + 1:
+            spans[-1].append(name)
+        else:
+            spans.append([name])
+    return ", ".join(span[0] if len(span) == 1 else f"{span[0]}..{span[-1]}" for span in spans)
+
+
+def _newest_scratch(scratch: str, limit: int) -> str:
+    """The end of Scratch that fits, with the number of lines left out."""
+    lines = scratch.split("\n") if scratch else []
+    for dropped in range(len(lines)):
+        more = f" (+{dropped} more lines)" if dropped else ""
+        text = "\n".join([f"Scratch{more}:", *lines[dropped:]])
+        if len(text) <= limit:
+            return text
+    return ""

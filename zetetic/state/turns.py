@@ -1,0 +1,320 @@
+"""Deciding a turn: whether the run goes on, on which question, and in which stage (D3, D16, D43, D46, A21, A27)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from datetime import datetime
+from typing import get_args
+
+from . import events as ev
+from .answers import decide_bound
+from .breakers import attempt_affordable, breaker, budget_left, ceiling_passed
+from .decision import Accepted, Decision
+from .evaluation import conclude_exploration, end_of_report, released
+from .evolve import evolve
+from .frontier import effective_priorities, expansion_due, is_actionable, select_next, stuck_on_blocked
+from .frontier_commands import decide_prune, moved
+from .research import Research
+from .values import ROOT, Action, NextAction, Question, Stage
+
+RenderReport = Callable[[Research], str]
+NOTES_TOOLS = frozenset({"notes_append", "notes_update", "notes_scratch", "notes_read"})
+VIEW_TOOLS = frozenset({"frontier_view", "challenges_view", "notes_read"})
+SEARCH_TOOLS = frozenset({"web_search", "fetch_page", "query"})
+FRONTIER_TOOLS = frozenset(
+    {
+        "frontier_next",
+        "add_question",
+        "reopen_question",
+        "set_priority",
+        "prune_branch",
+        "rewrite_question",
+        "drop_dependency",
+    }
+)
+CHALLENGE_TOOLS = frozenset({"challenge", "record_challenge_result"})
+ATTEMPT_TOOLS = frozenset({"resolve_question", "retry_question"})
+LAST_RESORT = frozenset({"abort", "escalate_budget"})
+
+
+class _Log:
+    """Events in the making, with the research as it stands after them."""
+
+    def __init__(self, research: Research) -> None:
+        self.research = research
+        self.events: list[ev.Event] = []
+
+    def add(self, *happened: ev.Event) -> None:
+        for event in happened:
+            self.events.append(event)
+            self.research = evolve(self.research, event)
+
+    def done(self, message: str) -> Accepted:
+        return Accepted(tuple(self.events), message)
+
+
+def decide_turn(research: Research, *, at: datetime, render: RenderReport, worker: str = "") -> Decision:
+    """What the state node does: breakers, stop rules, selection, stage. Ends the run where a rule says so."""
+    log = _Log(research)
+    if research.status != "running" or (research.attempt is not None and research.attempt.ended):
+        return log.done("nothing to start")
+    if research.phase == "exploration":
+        fired = breaker(research, at)
+        if fired is not None:
+            if research.attempt is not None:
+                expired = ceiling_passed(research, at)
+                bound = decide_bound(research, "ceiling" if expired else "breaker", expired=expired, at=at)
+                return bound
+            log.add(*conclude_exploration(research, f"breaker:{fired}", at=at))
+        elif research.attempt is None:
+            stopped = stop_rule(research)
+            if stopped:
+                log.add(*conclude_exploration(research, stopped, at=at))
+    if log.research.phase == "exploration":
+        _explore(log, at, worker)
+    if log.research.phase == "synthesis":
+        _synthesize(log, at, render)
+    return log.done(log.research.turn.stage)
+
+
+def stop_rule(research: Research) -> str:
+    """The stop rule that holds between two attempts, or '' (R10, L11)."""
+    t = research.thresholds
+    if research.barren_rounds >= t.barren_rounds_limit:
+        return "stalled"
+    return ""
+
+
+def _explore(log: _Log, at: datetime, worker: str) -> None:
+    r = log.research
+    t = r.thresholds
+    if r.pending:
+        return _turn(log, at, "extracting", r.pending[0].question_id)
+    if r.attempt is not None:
+        challenging = any(c.question_id == r.attempt.question_id for c in r.open_challenges())
+        return _turn(log, at, "challenging" if challenging else "acting", r.attempt.question_id)
+    if not r.criteria or expansion_due(r):
+        if r.stage_streak < t.planning_turns:
+            return _turn(log, at, "planning", ROOT, detail="expand")
+        if not r.criteria:
+            log.add(ev.CriteriaSet(at=at, criteria=(f"The report answers: {r.objective}",), actor="code"))
+        if expansion_due(log.research):
+            reason = f"no sub-question was proposed in {t.planning_turns} turns"
+            log.add(ev.AtomicDeclared(at=at, reason=reason, actor="code"))
+    _select(log, at, worker)
+
+
+def _select(log: _Log, at: datetime, worker: str) -> None:
+    r = log.research
+    t = r.thresholds
+    chosen = select_next(r)
+    matters = chosen is not None and (chosen.id == ROOT or effective_priorities(r)[chosen.id] >= t.gate_priority)
+    if not matters:
+        stuck = stuck_on_blocked(r)
+        if stuck and r.stage_streak < t.planning_turns:
+            return _turn(log, at, "planning", stuck[0].id, detail="unblock")
+        if stuck:
+            for question in stuck:
+                pruned = decide_prune(
+                    log.research,
+                    question.id,
+                    f"blocked, and neither rewritten nor freed in {t.planning_turns} turns",
+                    at=at,
+                    actor="code",
+                    trigger="pruned_scope",
+                )
+                if isinstance(pruned, Accepted):
+                    log.add(*pruned.events)
+            return _select(log, at, worker)
+    if not matters and r.root.status in ("resolved", "unresolvable"):
+        if r.stage_streak >= t.conclusion_turns:
+            log.add(*conclude_exploration(r, "frontier_exhausted", at=at))
+            return None
+        first = r.stage_streak == 0 and bool(unverified_that_matter(r))
+        return _turn(log, at, "verifying" if first else "challenging", ROOT, detail="conclusion")
+    if chosen is None:
+        log.add(*conclude_exploration(r, "frontier_exhausted", at=at))
+        return None
+    if not attempt_affordable(r, at):
+        log.add(*conclude_exploration(r, f"breaker:{breaker(r, at) or 'tokens'}", at=at))
+        return None
+    log.add(moved(chosen, "in_progress", "selected", "code", at, worker=worker))
+    _start_attempt(log, at, "question", chosen.id)
+    return _turn(log, at, "acting", chosen.id)
+
+
+def _start_attempt(log: _Log, at: datetime, kind: str, question_id: str) -> None:
+    number = log.research.attempts + 1
+    for directive in log.research.directives:
+        if not directive.delivered_in:
+            log.add(ev.DirectiveDelivered(at=at, number=directive.number, attempt=number))
+    log.add(
+        ev.AttemptStarted(
+            at=at, number=number, kind="report" if kind == "report" else "question", question_id=question_id
+        )
+    )
+
+
+def _synthesize(log: _Log, at: datetime, render: RenderReport) -> None:
+    r = log.research
+    fired = breaker(r, at)
+    if fired is not None:
+        return log.add(*out_of_reserve(r, fired, at, render))
+    if r.attempt is None:
+        _start_attempt(log, at, "report", ROOT)
+    last = budget_left(log.research, at).turns <= 1
+    return _turn(log, at, "synthesizing", ROOT, forced_tool="finalize_report" if last else "")
+
+
+def out_of_reserve(research: Research, fired: str, at: datetime, render: RenderReport) -> tuple[ev.Event, ...]:
+    """The run ends although no report was accepted in time (D46): a draft that passed the gate goes out as reported,
+    else code renders one from the notes, and the run has failed for the breaker named."""
+    if research.report.draft:
+        ended = end_of_report(research, at, answered=False, report_text=render(research))
+        return (ended,)
+    drafted = ev.ReportDrafted(at=at, text="", rendered_by_code=True)
+    rendered = evolve(research, drafted)
+    return (
+        drafted,
+        ev.RunEnded(
+            at=at,
+            status="failed",
+            stop_reason=f"breaker:{fired}",
+            detail="the reserve for the report was used up",
+            report=render(rendered),
+        ),
+    )
+
+
+def _turn(log: _Log, at: datetime, stage: Stage, question_id: str, *, detail: str = "", forced_tool: str = "") -> None:
+    log.add(
+        ev.StateRecorded(
+            at=at,
+            seq=log.research.turn.seq + 1,
+            stage=stage,
+            question_id=question_id,
+            detail=detail,
+            forced_tool=forced_tool,
+        )
+    )
+
+
+def unverified_that_matter(research: Research) -> tuple[str, ...]:
+    """UNVERIFIED claims that an answer rests on, to be queued before exploration ends (D43)."""
+    found = [
+        claim_id
+        for q in research.questions.values()
+        if q.status == "resolved"
+        for claim_id in q.claim_ids
+        if claim_id in research.claims and research.claims[claim_id].status == "UNVERIFIED"
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def allowed_tools(research: Research) -> frozenset[str]:
+    """The tools the stage under way allows; the others are refused by code, not taken away (D30, D41, D55)."""
+    turn = research.turn
+    if turn.forced_tool:
+        return frozenset({turn.forced_tool})
+    match turn.stage:
+        case "extracting" | "consolidating":
+            return NOTES_TOOLS
+        case "synthesizing":
+            return VIEW_TOOLS | {"finalize_report"}
+        case "planning":
+            return FRONTIER_TOOLS | VIEW_TOOLS | LAST_RESORT | {"set_criteria", "notes_scratch"}
+        case _:
+            tools = NOTES_TOOLS | VIEW_TOOLS | SEARCH_TOOLS | FRONTIER_TOOLS | CHALLENGE_TOOLS | LAST_RESORT
+            return tools | (
+                {"finish_exploration"} if research.attempt is None else ATTEMPT_TOOLS | {"finish_exploration"}
+            )
+
+
+def decide_update(
+    research: Research,
+    *,
+    called: Collection[str],
+    queries: tuple[str, ...] = (),
+    urls: tuple[str, ...] = (),
+    provider_failed: str = "",
+    at: datetime,
+    render: RenderReport,
+) -> Decision:
+    """Closes a turn: what the model did, provider failures, and the bounds of the attempt (A11, A12, A21, A26)."""
+    log = _Log(research)
+    log.add(
+        ev.TurnClosed(
+            at=at,
+            action=action_of(called, queries, urls),
+            called_tools=bool(called),
+            provider_failed=bool(provider_failed),
+        )
+    )
+    r = log.research
+    t = r.thresholds
+    if r.status != "running":
+        return log.done("the run is over")
+    if provider_failed and r.provider_errors >= t.provider_error_limit:
+        if r.attempt is not None and not r.attempt.ended:
+            log.add(ev.AttemptEnded(at=at, outcome="blocked", blocked=provider_failed))
+        elif r.attempt is None:
+            log.add(ev.RunEnded(at=at, status="blocked", stop_reason=f"blocked:{provider_failed}"))
+        return log.done("blocked")
+    attempt = r.attempt
+    if attempt is not None and not attempt.ended:
+        if attempt.kind == "question":
+            _bound(log, at)
+        elif budget_left(r, at).turns <= 0:
+            _last_turn_spent(log, at, render)
+    return log.done("turn closed")
+
+
+def _bound(log: _Log, at: datetime) -> None:
+    r = log.research
+    attempt = r.attempt
+    assert attempt is not None
+    if ceiling_passed(r, at):
+        log.add(ev.AttemptEnded(at=at, outcome="ceiling", expired=True))
+    elif breaker(r, at) is not None:
+        log.add(ev.AttemptEnded(at=at, outcome="breaker"))
+    elif attempt.turns >= r.thresholds.attempt_turns:
+        log.add(ev.AttemptEnded(at=at, outcome="turns"))
+    elif (at - attempt.started_at).total_seconds() >= r.thresholds.attempt_seconds:
+        log.add(ev.AttemptEnded(at=at, outcome="time"))
+
+
+def _last_turn_spent(log: _Log, at: datetime, render: RenderReport) -> None:
+    """The last turn was forced to report and its report was refused: code renders one from the notes (D46)."""
+    log.add(ev.ReportDrafted(at=at, text="", rendered_by_code=True), ev.AttemptClosed(at=at, reason="last turn"))
+    log.add(end_of_report(log.research, at, answered=False, report_text=render(log.research)))
+
+
+def action_of(called: Collection[str], queries: tuple[str, ...], urls: tuple[str, ...]) -> Action | None:
+    """What the model did, in the words of R3; None where it called no tool."""
+    if not called:
+        return None
+    names: dict[str, NextAction] = {
+        "abort": "abort",
+        "escalate_budget": "escalate_budget",
+        "finish_exploration": "finalize",
+        "finalize_report": "finalize",
+        "fetch_page": "fetch_more",
+    }
+    assert set(names.values()) <= set(get_args(NextAction))
+    action: NextAction = next((value for name, value in names.items() if name in called), "search_more")
+    return Action(
+        next_action=action,
+        next_queries=queries or None if action == "search_more" else None,
+        next_urls_to_fetch=urls or None if action == "fetch_more" else None,
+    )
+
+
+def release_unfinished(research: Research, at: datetime) -> tuple[ev.Event, ...]:
+    """Gives back questions still in progress although no attempt is under way."""
+    busy: list[Question] = [q for q in research.questions.values() if q.status == "in_progress"]
+    return tuple(released(q, at, "no attempt was under way") for q in busy if research.current is not q)
+
+
+def actionable_exists(research: Research) -> bool:
+    """Whether any question could be worked on now."""
+    return any(is_actionable(research, q) for q in research.questions.values())
