@@ -295,7 +295,7 @@ _NUMBER = r"[1-9]\d{0,2}"
 _INLINE = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf" ?\(\s*(?:see|source|via|from|at)?:?\s*<?{_URL}>?\s*\)",
+        rf" ?\(\s*(?:(?:see|source|via|from|at)\b:?\s*)?<?{_URL}>?\s*\)",
         rf" ?<?{_URL}>?",
         r" ?\(?\b(?:doi:\s*)?10\.\d{4,9}/[^\s<>\"'\[\]]+(?<![.,;:!?])",
         rf" ?\[\s*\^?{_NUMBER}(?:\s*[,;–-]\s*\^?{_NUMBER})*(?:†[^\]]*)?\s*\]",

@@ -19,6 +19,7 @@ from .values import (
     Turn,
 )
 
+
 def evolve(research: Research, event: ev.Event) -> Research:
     """The research after one event. Equal inputs give equal outputs; nothing is checked or refused here."""
     changes = _changes(research, event)

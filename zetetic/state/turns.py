@@ -63,8 +63,7 @@ def decide_turn(research: Research, *, at: datetime, render: RenderReport, worke
         if fired is not None:
             if research.attempt is not None:
                 expired = ceiling_passed(research, at)
-                bound = decide_bound(research, "ceiling" if expired else "breaker", expired=expired, at=at)
-                return bound
+                return decide_bound(research, "ceiling" if expired else "breaker", expired=expired, at=at)
             log.add(*conclude_exploration(research, f"breaker:{fired}", at=at))
         elif research.attempt is None:
             stopped = stop_rule(research)
@@ -102,6 +101,7 @@ def _explore(log: _Log, at: datetime, worker: str) -> None:
             reason = f"no sub-question was proposed in {t.planning_turns} turns"
             log.add(ev.AtomicDeclared(at=at, reason=reason, actor="code"))
     _select(log, at, worker)
+    return None
 
 
 def _select(log: _Log, at: datetime, worker: str) -> None:

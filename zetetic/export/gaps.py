@@ -1,0 +1,133 @@
+"""What a research did not establish, as code finds it; no report goes out without it (D21, D40, D42, D43, D46, A8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from zetetic.state.citations import gap_question_ids, under_gaps
+from zetetic.state.notes import cut_short
+from zetetic.state.research import Research
+from zetetic.state.values import OPEN, Claim, Frozen
+from zetetic.state.wording import folded
+
+
+class Shortfall(Frozen):
+    """One thing that was not established. `by` says what speaks against it; the ids say where that stands."""
+
+    kind: str
+    text: str
+    question_id: str = ""
+    claim_ids: tuple[str, ...] = ()
+    by: str = ""
+    source_ids: tuple[str, ...] = ()
+
+
+def shortfalls(research: Research, draft: str = "") -> tuple[Shortfall, ...]:
+    """Everything that belongs under gaps, without the questions and free gaps that a draft already names there."""
+    told = gap_question_ids(draft, {q.id: q.question for q in research.questions.values()}) if draft else ()
+    said = folded(under_gaps(draft)) if draft else ""
+    return (
+        *(gap for gap in _questions(research) if gap.question_id not in told),
+        *(
+            Shortfall(kind="gap", text=gap.text, question_id=gap.question_id)
+            for gap in research.gaps
+            if not folded(gap.text) or folded(gap.text) not in said
+        ),
+        *_refuted(research),
+        *_reasons(research),
+        *_run(research),
+    )
+
+
+def _questions(research: Research) -> Iterator[Shortfall]:
+    for question in research.questions.values():
+        if question.status == "unresolvable":
+            assumption = question.answer or question.partial or "none"
+            text = f"Not resolved ({question.id}): {question.question} Assumption: {assumption}"
+            yield Shortfall(kind="unresolvable", text=text, question_id=question.id)
+        elif question.status in OPEN:
+            text = f"Still open ({question.id}, {question.status.replace('_', ' ')}): {question.question}"
+            yield Shortfall(kind="open", text=text, question_id=question.id)
+
+
+def _refuted(research: Research) -> Iterator[Shortfall]:
+    for claim in research.claims.values():
+        if claim.status == "REFUTED":
+            by, source_ids = refutation(research, claim)
+            text = f'Refuted: "{claim.text}"'
+            yield Shortfall(kind="refuted", text=text, claim_ids=(claim.id,), by=by, source_ids=source_ids)
+
+
+def refutation(research: Research, claim: Claim) -> tuple[str, tuple[str, ...]]:
+    """What a claim was refuted by, in words and as the ids of sources."""
+    words: list[str] = []
+    sources: dict[str, None] = {}
+    for challenge in research.challenges_on("claim", claim.id):
+        if challenge.outcome == "refuted":
+            words.append(f"a search for {challenge.strategy.replace('_', ' ')} found: {challenge.evidence}")
+            sources.update(dict.fromkeys(challenge.source_ids))
+    for pair in research.contradictions:
+        if claim.id in (pair.claim_id, pair.other_id):
+            other = research.claims.get(pair.other_id if claim.id == pair.claim_id else pair.claim_id)
+            if other is not None and other.status in ("VERIFIED", "UNVERIFIED"):
+                words.append(f'it contradicts "{other.text}"')
+                sources.update(dict.fromkeys(link.source_id for link in other.links("supports")))
+    sources.update(dict.fromkeys(link.source_id for link in claim.links("contradicts")))
+    if claim.check and not words:
+        words.append(claim.check)
+    return "; ".join(words), tuple(name for name in sources if name in research.sources)
+
+
+def _reasons(research: Research) -> Iterator[Shortfall]:
+    """Stored reasons that let something pass without its proof (D17, D40, D42)."""
+    for question in research.questions.values():
+        if question.status != "resolved":
+            continue
+        for lacking, why in (
+            ("a verified claim", question.why_unverified),
+            ("a challenge of the answer", question.why_unchallenged),
+            ("a search that could refute it", question.why_no_refuting),
+        ):
+            if why:
+                text = f"Answered without {lacking} ({question.id}): {why}"
+                yield Shortfall(kind="reason", text=text, question_id=question.id)
+    if research.conclusion.explanation:
+        text = f"No challenge of the conclusion came to a verdict; it stands because: {research.conclusion.explanation}"
+        yield Shortfall(kind="conclusion", text=text)
+
+
+def _run(research: Research) -> Iterator[Shortfall]:
+    """What the run as a whole lacks."""
+    reason = cut_short(research)
+    if reason:
+        detail = f" ({research.stop_detail})" if research.stop_detail else ""
+        yield Shortfall(kind="breaker", text=f"The research was cut short by {reason}{detail}.")
+    for text in research.exploration_missing:
+        yield Shortfall(kind="gate", text=f"The exploration gate was not met: {text}")
+    if not research.sources:
+        tried = research.all_queries()
+        failed = sum(record.status not in ("ok", "no_results") for record in tried)
+        yield Shortfall(kind="no_source", text=f"No source was read; of {len(tried)} searches {failed} failed.")
+    elif not research.claims:
+        yield Shortfall(kind="no_claim", text="No claim was recorded from the sources that were read.")
+    report = next((e for e in reversed(research.evaluations) if e.kind == "report"), None)
+    if report is not None and report.routing.route != "Answered":
+        found = "; ".join([*report.failures, *([report.missing] if report.missing else [])]) or report.guidance
+        yield Shortfall(kind="evaluation", text=f"The evaluation did not accept the report: {found or 'no reason given'}")
+    defaults = len(research.parse_defaults)
+    if defaults:
+        text = f"Evaluation answers that could not be read and were taken at their conservative value: {defaults}."
+        yield Shortfall(kind="parse_default", text=text)
+    unavailable = sum(len(evaluation.unavailable) for evaluation in research.evaluations)
+    if unavailable:
+        text = f"Evaluation arms that gave no answer and were taken at their conservative value: {unavailable}."
+        yield Shortfall(kind="unavailable", text=text)
+    held, bounds = research.holdings, research.thresholds
+    if held.local_only and (held.sources < bounds.min_sources or held.domains < bounds.min_domains):
+        yield Shortfall(
+            kind="holdings",
+            text=(
+                f"Only local documents could be searched. They hold {held.sources} sources of {held.domains} origins, "
+                f"so that was asked for in place of {bounds.min_sources} sources over {bounds.min_domains} domains."
+            ),
+        )

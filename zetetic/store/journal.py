@@ -1,0 +1,139 @@
+"""What was paid for: answers of models, results of tool calls, texts of pages. Stored once, never changed."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Select, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from zetetic.state.events import UsageRecorded
+
+from . import storage
+from .log import storable
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """One model call under its task key, stored with what it cost before anything acts on it (D47).
+
+    `request`, `answer` and `repairs` are JSON texts, `usd` is None where the price is unknown.
+    """
+
+    run_id: str
+    key: str
+    role: str
+    model: str
+    fingerprint: str
+    at: datetime
+    request: str = ""
+    answer: str = ""
+    error: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    usd: float | None = None
+    latency_seconds: float = 0.0
+    repairs: str = "[]"
+
+    def usage(self) -> UsageRecorded:
+        """The call as an event of the run. An unknown price counts as nothing."""
+        return UsageRecorded(
+            at=self.at,
+            role=self.role,
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            cached_tokens=self.cached_tokens,
+            usd=self.usd or 0.0,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEffect:
+    """The result of one tool call: what the model was told, and `payload`, JSON for the loop."""
+
+    key: str
+    call_id: str
+    text: str
+    payload: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPage:
+    """The text of a page, named by the SHA-256 of its UTF-8, and where it came from."""
+
+    sha256: str
+    text: str
+    url: str
+    final_url: str
+    title: str
+    media_type: str
+    fetched_at: datetime
+
+
+_ENTRY = [storage.journal.c[field.name] for field in fields(JournalEntry)]
+
+
+async def entry(connection: AsyncConnection, key: str) -> JournalEntry | None:
+    """The call stored under a key."""
+    row = (await connection.execute(select(*_ENTRY).where(storage.journal.c.key == key))).one_or_none()
+    return None if row is None else JournalEntry(**row._mapping)
+
+
+async def entries(connection: AsyncConnection, run_id: str) -> list[JournalEntry]:
+    """The calls of a run in the order of the log."""
+    found = select(*_ENTRY).where(storage.journal.c.run_id == run_id).order_by(storage.journal.c.event_seq)
+    return [JournalEntry(**row._mapping) for row in await connection.execute(found)]
+
+
+async def add_entry(connection: AsyncConnection, given: JournalEntry, event_seq: int) -> JournalEntry:
+    """Stores a call that is not stored yet; `event_seq` is that of its usage in the run's log."""
+    row = _row(given)
+    await connection.execute(insert(storage.journal), row | {"event_seq": event_seq})
+    return JournalEntry(**row)
+
+
+async def effect(connection: AsyncConnection, key: str, call_id: str) -> StoredEffect | None:
+    """The result of one tool call of a task."""
+    found = _effects(key).where(storage.effects.c.call_id == call_id)
+    row = (await connection.execute(found)).one_or_none()
+    return None if row is None else StoredEffect(**row._mapping)
+
+
+async def effects(connection: AsyncConnection, key: str) -> dict[str, StoredEffect]:
+    """The results of a task's tool calls by call id."""
+    return {row.call_id: StoredEffect(**row._mapping) for row in await connection.execute(_effects(key))}
+
+
+def _effects(key: str) -> Select[tuple[str, str, str, str]]:
+    table = storage.effects
+    return select(table.c.key, table.c.call_id, table.c.text, table.c.payload).where(table.c.key == key)
+
+
+async def add_effect(connection: AsyncConnection, run_id: str, given: StoredEffect) -> StoredEffect:
+    """Stores a result that is not stored yet."""
+    row = _row(given)
+    await connection.execute(insert(storage.effects), row | {"run_id": run_id, "at": datetime.now(UTC)})
+    return StoredEffect(**row)
+
+
+async def page(connection: AsyncConnection, sha256: str) -> StoredPage | None:
+    """A stored page by the hash of its text."""
+    row = (await connection.execute(select(storage.pages).where(storage.pages.c.sha256 == sha256))).one_or_none()
+    return None if row is None else StoredPage(**row._mapping)
+
+
+async def add_page(connection: AsyncConnection, given: StoredPage) -> str:
+    """Stores a page if its text is not stored yet, and gives the hash. Where the same text stood first is kept."""
+    row = _row(given)
+    row["sha256"] = hashlib.sha256(row["text"].encode()).hexdigest()
+    if await page(connection, row["sha256"]) is None:
+        await connection.execute(insert(storage.pages), row)
+    return str(row["sha256"])
+
+
+def _row(given: JournalEntry | StoredEffect | StoredPage) -> dict[str, Any]:
+    return {name: storable(value) if isinstance(value, str) else value for name, value in asdict(given).items()}

@@ -1,0 +1,49 @@
+"""One live invocation a run: a lease that is renewed, released, and taken over when it has run out."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from .storage import leases
+
+
+async def acquire(connection: AsyncConnection, run_id: str, owner: str, until: datetime, now: datetime) -> bool:
+    """Takes the lease if nobody else holds it."""
+    held = await _held(connection, run_id)
+    if held is None:
+        await connection.execute(insert(leases).values(run_id=run_id, owner=owner, until=until))
+        return True
+    holder, held_until = held
+    if holder != owner and held_until > now:
+        return False
+    await connection.execute(update(leases).where(leases.c.run_id == run_id).values(owner=owner, until=until))
+    return True
+
+
+async def renew(connection: AsyncConnection, run_id: str, owner: str, until: datetime) -> bool:
+    """Prolongs the lease; False when another has it or nobody does."""
+    held = await _held(connection, run_id)
+    if held is None or held[0] != owner:
+        return False
+    await connection.execute(update(leases).where(leases.c.run_id == run_id).values(until=until))
+    return True
+
+
+async def release(connection: AsyncConnection, run_id: str, owner: str) -> bool:
+    """Gives the lease back; False when another has it or nobody does."""
+    gone = delete(leases).where(leases.c.run_id == run_id, leases.c.owner == owner)
+    return bool((await connection.execute(gone)).rowcount)
+
+
+async def _held(connection: AsyncConnection, run_id: str) -> tuple[str, datetime] | None:
+    found = select(leases.c.owner, leases.c.until).where(leases.c.run_id == run_id)
+    row = (await connection.execute(found)).one_or_none()
+    return None if row is None else (row.owner, row.until)
+
+
+def end(now: datetime, seconds: float) -> datetime:
+    """When a lease of some seconds runs out."""
+    return now + timedelta(seconds=seconds)

@@ -1,0 +1,256 @@
+"""The event log of a run: reading it back as a research, and appending to it (D1).
+
+What a load costs does not grow with the run: a snapshot every `SNAPSHOT_EVERY` events, and the last researches kept
+in memory, so that only new events are read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any, Generic, TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
+from sqlalchemy import func, insert, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from zetetic.state.events import EVENT, Event
+from zetetic.state.evolve import fold
+from zetetic.state.research import Research
+
+from . import schema, storage
+from .errors import Conflict, StoreError
+from .projection import moved_questions, project
+from .rows import write
+
+SNAPSHOT_EVERY = 200
+"""Events between two snapshots."""
+KEPT_RUNS = 8
+KEPT_PASTS = 16
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """An event where it stands in the log, and who wrote it under which step key (LANGGRAPH.md)."""
+
+    seq: int
+    event: Event
+    worker: str
+    step_key: str
+    at: datetime
+
+
+class Recent(Generic[K, V]):
+    """The values used last, at most `size` of them."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._kept: OrderedDict[K, V] = OrderedDict()
+
+    def get(self, key: K) -> V | None:
+        """The value, or None."""
+        if key not in self._kept:
+            return None
+        self._kept.move_to_end(key)
+        return self._kept[key]
+
+    def put(self, key: K, value: V) -> None:
+        """Keeps a value and forgets the one not used for longest."""
+        self._kept[key] = value
+        self._kept.move_to_end(key)
+        if len(self._kept) > self._size:
+            self._kept.popitem(last=False)
+
+    def drop(self, key: K) -> None:
+        """Forgets a value."""
+        self._kept.pop(key, None)
+
+
+class Log:
+    """Reads and appends within a transaction of the caller's. Only committed researches are kept: see `keep`."""
+
+    def __init__(self) -> None:
+        self._heads: Recent[str, Research] = Recent(KEPT_RUNS)
+        self._pasts: Recent[tuple[str, int], Research] = Recent(KEPT_PASTS)
+
+    def keep(self, run_id: str, research: Research) -> None:
+        """Keeps the research at the head of a run, once it is committed."""
+        known = self._heads.get(run_id)
+        if known is None or known.version < research.version:
+            self._heads.put(run_id, research)
+
+    async def head(self, connection: AsyncConnection, run_id: str) -> int:
+        """The sequence number of a run's last event; 0 when there is none."""
+        found = select(func.max(storage.events.c.seq)).where(storage.events.c.run_id == run_id)
+        return (await connection.execute(found)).scalar() or 0
+
+    async def at_head(self, connection: AsyncConnection, run_id: str) -> Research:
+        """The research of a run now; an empty one when it has no events."""
+        head = await self.head(connection, run_id)
+        return await self._as_of(connection, run_id, head) if head else Research()
+
+    async def load(self, connection: AsyncConnection, run_id: str, as_of: int | None) -> Research:
+        """The research as of an event, or now. Raises StoreError for an unknown run or a position not reached."""
+        head = await self.head(connection, run_id)
+        if head == 0:
+            raise StoreError(f"There is no run {run_id!r} in this database. `zetetic runs` lists those there are.")
+        position = head if as_of is None else as_of
+        if not 0 <= position <= head:
+            raise StoreError(f"Run {run_id} has {head} events; there is no position {position}.")
+        research = await self._as_of(connection, run_id, position)
+        if position == head:
+            self.keep(run_id, research)
+        else:
+            self._pasts.put((run_id, position), research)
+        return research
+
+    async def _as_of(self, connection: AsyncConnection, run_id: str, position: int) -> Research:
+        kept = self._heads.get(run_id)
+        if kept is not None and kept.version > position:
+            kept = self._pasts.get((run_id, position))
+        if kept is not None and kept.version == position:
+            return kept
+        if kept is None or position - kept.version > SNAPSHOT_EVERY:
+            snapshot = await self._snapshot(connection, run_id, position)
+            kept = snapshot if kept is None or snapshot.version > kept.version else kept
+        entries = await self.entries(connection, run_id, kept.version, position)
+        research = fold(kept, (entry.event for entry in entries))
+        if research.version != position:
+            raise StoreError(
+                f"The log of run {run_id} lacks events before {position}. Restore the database from a copy."
+            )
+        return research
+
+    async def _snapshot(self, connection: AsyncConnection, run_id: str, position: int) -> Research:
+        table = storage.snapshots
+        newest = (
+            select(table.c.body)
+            .where(table.c.run_id == run_id, table.c.seq <= position, table.c.shape == _shape())
+            .order_by(table.c.seq.desc())
+            .limit(1)
+        )
+        body = (await connection.execute(newest)).scalar()
+        return Research() if body is None else Research.model_validate_json(body)
+
+    async def entries(
+        self, connection: AsyncConnection, run_id: str, after: int = 0, until: int | None = None
+    ) -> list[LogEntry]:
+        """The events of a run after one, in order, up to and with another."""
+        table = storage.events
+        found = select(table).where(table.c.run_id == run_id, table.c.seq > after).order_by(table.c.seq)
+        if until is not None:
+            found = found.where(table.c.seq <= until)
+        rows = (await connection.execute(found)).all()
+        return [LogEntry(r.seq, _event(run_id, r.seq, r.body), r.worker, r.step_key, r.at) for r in rows]
+
+    async def append(
+        self,
+        connection: AsyncConnection,
+        run_id: str,
+        before: Research,
+        happened: Sequence[Event],
+        *,
+        worker: str = "",
+        step_key: str = "",
+    ) -> tuple[Research, tuple[Event, ...]]:
+        """Writes events after `before`, with their projection, and gives the research after them and what was stored.
+
+        Raises Conflict when another writer appended since `before`, StoreError when an event cannot be read back.
+        """
+        if before.version == 0 and happened[0].event != "run_opened":
+            raise StoreError(f"There is no run {run_id!r} in this database. `zetetic runs` lists those there are.")
+        bodies = [event_text(event) for event in happened]
+        stored = tuple(_event(run_id, before.version + n, body) for n, body in enumerate(bodies, 1))
+        if any(event.event == "run_opened" and event.run_id != run_id for event in stored):
+            raise StoreError(f"The event that opens run {run_id} names another run.")
+        rows = [
+            {
+                "run_id": run_id,
+                "seq": before.version + n,
+                "event": event.event,
+                "worker": worker,
+                "step_key": step_key,
+                "at": event.at,
+                "body": body,
+            }
+            for n, (event, body) in enumerate(zip(stored, bodies, strict=True), 1)
+        ]
+        try:
+            await connection.execute(insert(storage.events), rows)
+        except IntegrityError as error:
+            self._heads.drop(run_id)
+            raise Conflict(f"run {run_id} has grown beyond event {before.version}") from error
+        moves = await self._moves(connection, run_id, moved_questions(stored))
+        after, changes = project(before, stored, moves)
+        await write(connection, changes)
+        if after.version // SNAPSHOT_EVERY > before.version // SNAPSHOT_EVERY:
+            body = after.model_dump_json()
+            row = {"run_id": run_id, "seq": after.version, "shape": _shape(), "body": body}
+            await connection.execute(insert(storage.snapshots), row)
+        return after, stored
+
+    async def _moves(self, connection: AsyncConnection, run_id: str, questions: Iterable[str]) -> dict[str, int]:
+        wanted = sorted(questions)
+        if not wanted:
+            return {}
+        table = schema.frontier_transitions
+        counted = (
+            select(table.c.question_id, func.max(table.c.seq).label("most"))
+            .where(table.c.run_id == run_id, table.c.question_id.in_(wanted))
+            .group_by(table.c.question_id)
+        )
+        return {row.question_id: row.most for row in await connection.execute(counted)}
+
+
+def event_text(event: Event) -> str:
+    """The JSON of an event. Half characters and NUL, which no database takes, become U+FFFD, one for one."""
+    try:
+        body = event.model_dump_json()
+    except PydanticSerializationError:
+        body = ""
+    if body and "\\u0000" not in body:
+        return body
+    return json.dumps(_storable(event.model_dump(mode="json")), ensure_ascii=False)
+
+
+def storable(text: str) -> str:
+    """A text as the database can hold it, of the same length: half characters and NUL become U+FFFD."""
+    if text.isascii() and "\x00" not in text:
+        return text
+    return "".join("\ufffd" if c == "\x00" or "\ud800" <= c <= "\udfff" else c for c in text)
+
+
+def _storable(value: Any) -> Any:
+    match value:
+        case str():
+            return storable(value)
+        case dict():
+            return {_storable(key): _storable(inner) for key, inner in value.items()}
+        case list():
+            return [_storable(inner) for inner in value]
+        case _:
+            return value
+
+
+def _event(run_id: str, seq: int, body: str) -> Event:
+    try:
+        return EVENT.validate_json(body)
+    except ValidationError as error:
+        raise StoreError(f"Event {seq} of run {run_id} cannot be read by this version of zetetic: {error}") from error
+
+
+@cache
+def _shape() -> str:
+    """Names the fields of `Research`: a snapshot of another shape is passed over, and the events are folded instead."""
+    fields = json.dumps(Research.model_json_schema(), sort_keys=True)
+    return hashlib.sha256(fields.encode()).hexdigest()[:16]

@@ -1,0 +1,84 @@
+"""Where a database is, and whether it is ours, before anything is written to it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
+
+from . import storage
+from .errors import StoreError
+
+_MAGIC = b"SQLite format 3\x00"
+
+
+def sqlite_path(database: str | Path) -> Path:
+    """The file that a path or a `sqlite:///…` URL names. Raises StoreError for anything else."""
+    text = os.fspath(database)
+    if "://" in text and isinstance(database, str):
+        text = _path_of_url(text)
+    if text in ("", ":memory:"):
+        raise StoreError("The store needs a file: give a path, such as .zetetic/zetetic.db.")
+    return Path(text).expanduser().absolute()
+
+
+def _path_of_url(url: str) -> str:
+    scheme = url.partition("://")[0]
+    if scheme.partition("+")[0] in ("postgresql", "postgres"):
+        raise StoreError("PostgreSQL is not available in this version. Give the path of a SQLite file.")
+    if scheme.partition("+")[0] != "sqlite":
+        raise StoreError(f"{scheme}:// is no database the store knows. Give the path of a SQLite file.")
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise StoreError("This URL names no file. Write sqlite:///folder/file.db, or just the path.") from error
+    if parsed.host:
+        raise StoreError("A SQLite URL has three slashes: sqlite:///folder/file.db, four for an absolute path.")
+    return parsed.database or ""
+
+
+def inspected(path: Path) -> None:
+    """Makes the folder and looks at the file without writing to it.
+
+    Raises StoreError when the file is no database, another program's, or of a newer version.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            raise StoreError(f"{path} is a folder. Name a file in it, such as {path / 'zetetic.db'}.")
+        if not path.exists() or path.stat().st_size == 0:
+            return
+        with path.open("rb") as file:
+            first = file.read(len(_MAGIC))
+    except OSError as error:
+        raise StoreError(f"{path} cannot be used: {error.strerror or error}. Name another database.") from error
+    if first != _MAGIC:
+        raise StoreError(f"{path} is not a database. It was left as it is; name another file.")
+    try:
+        _check_owner(path)
+    except sqlite3.Error as error:
+        raise StoreError(f"{path} cannot be read as a database: {error}. It was left as it is.") from error
+
+
+def _check_owner(path: Path) -> None:
+    with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=30.0)) as connection:
+        names = "SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'"
+        tables = {name for (name,) in connection.execute(names)}
+        if not tables:
+            return
+        foreign = f"{path} belongs to another program. It was left as it is; name another file."
+        if storage.zetetic_schema.name not in tables:
+            raise StoreError(foreign)
+        rows = list(connection.execute(f"SELECT application, version FROM {storage.zetetic_schema.name}"))
+        if len(rows) != 1 or rows[0][0] != storage.APPLICATION:
+            raise StoreError(foreign)
+        if rows[0][1] > storage.VERSION:
+            raise StoreError(
+                f"{path} was written by a newer zetetic (schema {rows[0][1]}, this one knows {storage.VERSION}). "
+                "Update zetetic, or name another file."
+            )

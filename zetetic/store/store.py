@@ -1,0 +1,311 @@
+"""The store of all runs: decisions in, researches out; what was paid for is kept (D1, D49)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from zetetic.state.decision import Accepted, Decide, Decision
+from zetetic.state.events import Event
+from zetetic.state.research import Research
+
+from . import journal, leases, notes_file, reads
+from .database import Database
+from .errors import Conflict, StoreError
+from .journal import JournalEntry, StoredEffect, StoredPage
+from .log import Log, LogEntry, storable
+from .notes_file import NotesFiles, NotesVersion
+from .projection import TOUCHES_NOTES
+from .reads import RunRow, StateRow, TransitionRow
+
+CONFLICT_TRIES = 8
+Render = Callable[[Research, Decision], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """What became of a command. `decision` is None when its effect was stored before: then nothing changed."""
+
+    research: Research
+    decision: Decision | None
+    text: str
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    executed: Executed
+    notes: str | None = None
+    """The notes' text, when a version was added."""
+
+
+class Store:
+    """All runs of one database. Made by `Store.open`, used in the event loop it was opened in, closed by `close`."""
+
+    def __init__(self, database: Database, notes_files: NotesFiles | None) -> None:
+        self._database = database
+        self._notes_files = notes_files
+        self._log = Log()
+
+    @classmethod
+    async def open(cls, database: str | Path, *, notes_dir: Path | None = None) -> Store:
+        """Opens a path or `sqlite:///…` URL; makes the file and its folder where there is none.
+
+        With `notes_dir` the notes of each run are also a file in `notes_dir/<run_id>/` (D28).
+        Raises StoreError for a database that is not ours, newer than this version, or cannot be written.
+        """
+        files = None if notes_dir is None else NotesFiles(notes_dir)
+        return cls(await Database.open(database), files)
+
+    async def close(self) -> None:
+        """Waits for writes under way and closes the connections. Twice is harmless."""
+        await self._database.close()
+
+    async def __aenter__(self) -> Store:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def path(self) -> Path:
+        """The database file."""
+        return self._database.path
+
+    # the log
+
+    async def load(self, run_id: str, as_of: int | None = None) -> Research:
+        """The research of a run, now or as of an event. Raises StoreError for an unknown run or position."""
+        return await self._database.read(lambda connection: self._log.load(connection, run_id, as_of))
+
+    async def head(self, run_id: str) -> int:
+        """The position of a run's last event; 0 for an unknown run."""
+        return await self._database.read(lambda connection: self._log.head(connection, run_id))
+
+    async def exists(self, run_id: str) -> bool:
+        """Whether a run was opened."""
+        return await self.head(run_id) > 0
+
+    async def events(self, run_id: str, after: int = 0) -> list[tuple[int, Event]]:
+        """The events of a run after a position, with their positions."""
+        return [(entry.seq, entry.event) for entry in await self.log(run_id, after)]
+
+    async def log(self, run_id: str, after: int = 0) -> list[LogEntry]:
+        """The events of a run after a position, with who wrote them under which step key (the fork rule)."""
+        return await self._database.read(lambda connection: self._log.entries(connection, run_id, after))
+
+    async def execute(
+        self,
+        run_id: str,
+        decide: Decide,
+        *,
+        effect: tuple[str, str] | None = None,
+        worker: str = "",
+        step_key: str = "",
+        reason: str = "",
+        payload: str = "",
+        render: Render | None = None,
+    ) -> Executed:
+        """Decides on the research at the head of the log and stores what was decided, in one transaction.
+
+        `effect` is (task key, call id): where its result is stored already, that is given and nothing changes; else the
+        result is stored with the events, a refusal too. `decide` may be called again when another writer was first, so
+        it must be pure. It gets an empty research for a run without events, which it may open with RunOpened.
+        `reason` goes with a new version of the notes.
+        """
+
+        async def work(connection: AsyncConnection) -> _Written:
+            stored = None if effect is None else await journal.effect(connection, *effect)
+            research = await self._log.at_head(connection, run_id)
+            if stored is not None:
+                return _Written(Executed(research, None, stored.text, replayed=True))
+            decision = decide(research)
+            after, notes = research, None
+            if isinstance(decision, Accepted) and decision.events:
+                after, happened = await self._log.append(
+                    connection, run_id, research, decision.events, worker=worker, step_key=step_key
+                )
+                notes = await _new_notes(connection, after, happened, reason)
+            text = storable(render(after, decision) if render else decision.message)
+            if effect is not None:
+                _must_exist(run_id, after)
+                await journal.add_effect(connection, run_id, StoredEffect(*effect, text, payload))
+            return _Written(Executed(after, decision, text), notes)
+
+        async def then(written: _Written) -> None:
+            research = written.executed.research
+            if research.version:
+                self._log.keep(run_id, research)
+            if written.notes is not None and self._notes_files is not None:
+                await asyncio.to_thread(self._notes_files.copy, research, written.notes)
+
+        for _ in range(CONFLICT_TRIES):
+            try:
+                return (await self._database.write(work, then)).executed
+            except Conflict:
+                continue
+        raise StoreError(f"Run {run_id}: other writers were first {CONFLICT_TRIES} times in a row. Try again.")
+
+    # what was paid for
+
+    async def effect(self, key: str, call_id: str) -> StoredEffect | None:
+        """The stored result of a tool call."""
+        return await self._database.read(lambda connection: journal.effect(connection, key, call_id))
+
+    async def effects(self, key: str) -> dict[str, StoredEffect]:
+        """The stored results of a task's tool calls, by call id."""
+        return await self._database.read(lambda connection: journal.effects(connection, key))
+
+    async def put_effect(self, run_id: str, key: str, call_id: str, text: str, payload: str = "") -> StoredEffect:
+        """Stores the result of a tool call if there is none yet, and gives the one that stands."""
+
+        async def work(connection: AsyncConnection) -> StoredEffect:
+            stored = await journal.effect(connection, key, call_id)
+            if stored is not None:
+                return stored
+            _must_exist(run_id, await self._log.at_head(connection, run_id))
+            return await journal.add_effect(connection, run_id, StoredEffect(key, call_id, text, payload))
+
+        return await self._database.write(work)
+
+    async def journal(self, key: str) -> JournalEntry | None:
+        """The model call stored under a task key."""
+        return await self._database.read(lambda connection: journal.entry(connection, key))
+
+    async def record_call(self, entry: JournalEntry, *, worker: str = "", step_key: str = "") -> JournalEntry:
+        """Stores a model call and counts its usage in the run's log, in one transaction (D47).
+
+        Where the key is taken, nothing is counted again, and the entry that stands is given.
+        """
+
+        async def work(connection: AsyncConnection) -> tuple[JournalEntry, Research | None]:
+            stored = await journal.entry(connection, entry.key)
+            if stored is not None:
+                return stored, None
+            before = await self._log.at_head(connection, entry.run_id)
+            after, _ = await self._log.append(
+                connection, entry.run_id, before, (entry.usage(),), worker=worker, step_key=step_key
+            )
+            return await journal.add_entry(connection, entry, after.version), after
+
+        async def then(written: tuple[JournalEntry, Research | None]) -> None:
+            if written[1] is not None:
+                self._log.keep(entry.run_id, written[1])
+
+        for _ in range(CONFLICT_TRIES):
+            try:
+                return (await self._database.write(work, then))[0]
+            except Conflict:
+                continue
+        raise StoreError(f"Run {entry.run_id}: other writers were first {CONFLICT_TRIES} times in a row. Try again.")
+
+    async def calls(self, run_id: str) -> list[JournalEntry]:
+        """The model calls of a run in the order of its log."""
+        return await self._database.read(lambda connection: journal.entries(connection, run_id))
+
+    async def put_page(
+        self, text: str, *, url: str, final_url: str, title: str, media_type: str, fetched_at: datetime
+    ) -> str:
+        """Stores a page's text and gives the SHA-256 of its UTF-8; a text that is stored stays as it is."""
+        given = StoredPage("", text, url, final_url, title, media_type, fetched_at)
+        return await self._database.write(lambda connection: journal.add_page(connection, given))
+
+    async def page(self, sha256: str) -> StoredPage | None:
+        """A stored page."""
+        return await self._database.read(lambda connection: journal.page(connection, sha256))
+
+    # what is listed
+
+    async def runs(self) -> list[RunRow]:
+        """All runs, the newest first."""
+        return await self._database.read(reads.runs)
+
+    async def transitions(self, run_id: str, question_id: str | None = None) -> list[TransitionRow]:
+        """The transition log of a run or of one question (D15)."""
+        return await self._database.read(lambda connection: reads.transitions(connection, run_id, question_id))
+
+    async def states(self, run_id: str) -> list[StateRow]:
+        """The recorded states of a run (D50)."""
+        return await self._database.read(lambda connection: reads.states(connection, run_id))
+
+    # the notes
+
+    async def notes_versions(self, run_id: str) -> list[NotesVersion]:
+        """All versions of a run's notes, oldest first (D28)."""
+        return await self._database.read(lambda connection: notes_file.versions(connection, run_id))
+
+    def notes_path(self, research: Research) -> Path | None:
+        """Where the notes of a run are as a file; None when the store keeps no files."""
+        return None if self._notes_files is None else self._notes_files.path(research)
+
+    async def restore_notes(self, run_id: str) -> bool:
+        """Writes a missing notes file from the latest version, with a version row `restore`; tells whether it did.
+
+        Raises StoreError when the file cannot be written.
+        """
+        files = self._notes_files
+        if files is None:
+            return False
+        research = await self.load(run_id)
+        if await asyncio.to_thread(files.path(research).exists):
+            return False
+
+        async def work(connection: AsyncConnection) -> str | None:
+            version = await notes_file.latest(connection, run_id)
+            if version is None:
+                return None
+            now = datetime.now(UTC)
+            await notes_file.add_version(connection, research, version.text, "restore", now, always=True)
+            return version.text
+
+        async def then(text: str | None) -> None:
+            if text is None:
+                return
+            try:
+                await asyncio.to_thread(files.write, research, text)
+            except OSError as error:
+                raise StoreError(f"The notes file of run {run_id} cannot be written: {error.strerror}") from error
+
+        return await self._database.write(work, then) is not None
+
+    # the lease
+
+    async def acquire_lease(self, run_id: str, owner: str, seconds: float, now: datetime) -> bool:
+        """Takes or prolongs the lease of a run; False while another owner holds one that has not run out."""
+        until = leases.end(now, seconds)
+        return await self._database.write(lambda connection: leases.acquire(connection, run_id, owner, until, now))
+
+    async def renew_lease(self, run_id: str, owner: str, seconds: float, now: datetime) -> bool:
+        """Prolongs a lease one holds; False when it was taken over or released."""
+        until = leases.end(now, seconds)
+        return await self._database.write(lambda connection: leases.renew(connection, run_id, owner, until))
+
+    async def release_lease(self, run_id: str, owner: str) -> bool:
+        """Gives the lease back; False when it was not this owner's."""
+        return await self._database.write(lambda connection: leases.release(connection, run_id, owner))
+
+
+async def _new_notes(
+    connection: AsyncConnection, after: Research, happened: tuple[Event, ...], reason: str
+) -> str | None:
+    """Adds a version of the notes where they read differently now, and gives its text."""
+    touching = [event for event in happened if isinstance(event, TOUCHES_NOTES)]
+    if not touching:
+        return None
+    text = storable(notes_file.rendered(after))
+    why = reason or touching[-1].event
+    added = await notes_file.add_version(connection, after, text, why, touching[-1].at)
+    return text if added else None
+
+
+def _must_exist(run_id: str, research: Research) -> None:
+    if research.version == 0:
+        raise StoreError(f"There is no run {run_id!r} in this database. `zetetic runs` lists those there are.")

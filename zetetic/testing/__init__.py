@@ -1,0 +1,41 @@
+"""The test kit: a scripted model, a model server on loopback, and a web and a search that are held in memory.
+
+Public, and what the project's own tests use: nothing in it needs a network or a key.
+"""
+
+from zetetic.testing.answers import (
+    Answer,
+    WireCall,
+    calls,
+    from_message,
+    garbles,
+    hangs_up,
+    refuses,
+    says,
+    stalls,
+    wire_call,
+)
+from zetetic.testing.fixtures import FixturePage, FixtureSearch, FixtureWeb
+from zetetic.testing.scripted import ScriptedModel, ScriptExhausted, call, turn
+from zetetic.testing.server import ChatCompletionsServer
+
+__all__ = [
+    "Answer",
+    "ChatCompletionsServer",
+    "FixturePage",
+    "FixtureSearch",
+    "FixtureWeb",
+    "ScriptExhausted",
+    "ScriptedModel",
+    "WireCall",
+    "call",
+    "calls",
+    "from_message",
+    "garbles",
+    "hangs_up",
+    "refuses",
+    "says",
+    "stalls",
+    "turn",
+    "wire_call",
+]

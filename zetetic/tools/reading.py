@@ -1,0 +1,338 @@
+"""Tool calls that reach outside: searching and fetching, and what is observed of their results (D10, D30, D37, R6, R8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from zetetic.sources import (
+    Fetcher,
+    FetchFailure,
+    SearchProvider,
+    SearchResult,
+    SearchStatus,
+    canonical_url,
+    merged_search,
+)
+from zetetic.state import events as ev
+from zetetic.state.challenges import where_logged
+from zetetic.state.evolve import evolve
+from zetetic.state.research import Research, next_id
+from zetetic.state.values import PendingExtraction, QueryRecord, SearchOutcome, Source
+from zetetic.state.wording import folded, one_line
+
+from . import schemas as s
+from .text import fenced, hits_text
+
+
+class PageRead(BaseModel):
+    """A fetched page without its text, which is stored under its hash."""
+
+    model_config = ConfigDict(frozen=True)
+
+    url: str
+    final_url: str
+    canonical: str
+    title: str
+    media_type: str
+    published: str = ""
+    domain: str
+    work_id: str = ""
+    sketch: tuple[int, ...] = ()
+    sha256: str
+    length: int
+    location: str = ""
+    links: tuple[str, ...] = ()
+    note: str = ""
+
+
+class ReadResult(BaseModel):
+    """What one reading call brought, as stored before anything acts on it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    call_id: str
+    tool: Literal["web_search", "fetch_page"]
+    query: str
+    canonical: str = ""
+    """The identity of the address asked for (R6)."""
+    challenge_id: str = ""
+    search: SearchResult | None = None
+    page: PageRead | None = None
+    failure: FetchFailure | None = None
+    refused: str = ""
+    seen: str = ""
+    """The source that this address was read as before; it is not fetched again (D30)."""
+
+
+def refusal(research: Research, args: s.WebSearch | s.FetchPage, canonical: str = "") -> str:
+    """Why a reading call is not carried out, or ''. `canonical` is the identity of the address to fetch (R6)."""
+    if args.challenge_id:
+        challenge = research.challenges.get(args.challenge_id)
+        if challenge is None:
+            return f"There is no challenge {args.challenge_id!r}."
+        if challenge.status == "closed":
+            return f"{args.challenge_id} is closed."
+        if isinstance(args, s.WebSearch) and folded(args.query) != folded(challenge.query):
+            return f"{args.challenge_id} registered the query {challenge.query!r}: run that one, word for word."
+    if isinstance(args, s.FetchPage):
+        if canonical in research.bad_urls:
+            return f"{args.url} was tried before and cannot be used: {research.bad_urls[canonical]}"
+        if not is_discovered(research, args.url):
+            return (
+                f"{args.url} was given by no search and no page: only addresses the research has found can be read. "
+                "Search first."
+            )
+    return ""
+
+
+def is_discovered(research: Research, url: str) -> bool:
+    """Whether a search, a page or the user gave this address (RULES: an invented URL is refused)."""
+    wanted = {url, canonical_url(url)}
+    for record in research.all_queries():
+        for found in record.urls:
+            if found in wanted or canonical_url(found) in wanted:
+                return True
+    return url in research.objective or any(url in d.text for d in research.directives)
+
+
+def seen_before(research: Research, canonical: str) -> Source | None:
+    """The source this page was read as, if its text was read."""
+    source = research.source_of(canonical)
+    return source if source is not None and source.sha256 else None
+
+
+async def search(args: s.WebSearch, call_id: str, providers: Sequence[SearchProvider], limit: int) -> ReadResult:
+    """Runs one search over all providers; never raises for a provider's trouble (R7)."""
+    if len(providers) == 1:
+        try:
+            found = await providers[0].search(args.query, limit=limit)
+        except Exception as error:  # a provider of the host's own may raise; a round survives it (R7)
+            found = SearchResult(
+                provider=providers[0].name, status=SearchStatus.FAILED, hits=(), detail=f"{type(error).__name__}"
+            )
+    else:
+        found = await merged_search(providers, args.query, limit=limit)
+    return ReadResult(
+        call_id=call_id, tool="web_search", query=args.query, challenge_id=args.challenge_id, search=found
+    )
+
+
+async def fetch(args: s.FetchPage, call_id: str, fetcher: Fetcher, canonical: str) -> tuple[ReadResult, str]:
+    """Fetches one page; the result without its text, and the text."""
+    got = await fetcher.fetch(args.url)
+    base = {
+        "call_id": call_id,
+        "tool": "fetch_page",
+        "query": args.url,
+        "canonical": canonical,
+        "challenge_id": args.challenge_id,
+    }
+    if isinstance(got, FetchFailure):
+        return ReadResult.model_validate({**base, "failure": got}), ""
+    page = PageRead(
+        url=got.url,
+        final_url=got.final_url,
+        canonical=got.canonical,
+        title=got.title,
+        media_type=got.media_type,
+        published=got.published or "",
+        domain=got.domain,
+        work_id=got.work_id,
+        sketch=got.sketch,
+        sha256=got.sha256,
+        length=len(got.text),
+        location=got.location,
+        links=got.links[:200],
+        note=got.note,
+    )
+    return ReadResult.model_validate({**base, "page": page}), got.text
+
+
+def observed(
+    research: Research, results: Sequence[ReadResult], *, at: datetime
+) -> tuple[tuple[ev.Event, ...], dict[str, str]]:
+    """What reading results add to the research, and what the model is told of each call.
+
+    Logs every query that was executed, links challenges to their query, registers sources, records bad addresses, and
+    marks what must be extracted before anything else.
+    """
+    happened: list[ev.Event] = []
+    told: dict[str, str] = {}
+
+    def add(event: ev.Event) -> None:
+        nonlocal research
+        happened.append(event)
+        research = evolve(research, event)
+
+    for result in results:
+        if result.refused:
+            told[result.call_id] = f"Refused. {result.refused}"
+        elif result.search is not None:
+            told[result.call_id] = _search_observed(research, result, result.search, add, at)
+        elif result.failure is not None:
+            told[result.call_id] = _failure_observed(research, result, result.failure, add, at)
+        elif result.page is not None:
+            told[result.call_id] = _page_observed(research, result, result.page, add, at)
+        elif result.seen:
+            told[result.call_id] = f"{result.seen} is this page and was read already; its claims stand in the notes."
+    return tuple(happened), told
+
+
+def _log(
+    research: Research,
+    result: ReadResult,
+    outcome: str,
+    status: SearchOutcome,
+    at: datetime,
+    urls: tuple[str, ...] = (),
+) -> ev.QueryLogged:
+    question_id = where_logged(research)
+    record = QueryRecord(
+        question_id=question_id,
+        seq=len(research.queries.get(question_id, ())) + 1,
+        query=one_line(result.query),
+        tool=result.tool,
+        outcome=outcome,
+        status=status,
+        challenge_id=result.challenge_id,
+        attempt=research.attempt.number if research.attempt else 0,
+        urls=urls,
+        at=at,
+    )
+    return ev.QueryLogged(at=at, record=record)
+
+
+def _search_observed(research: Research, result: ReadResult, found: SearchResult, add: object, at: datetime) -> str:
+    assert callable(add)
+    status: SearchOutcome = found.status.value
+    outcome = f"{len(found.hits)} hits" if found.hits else status
+    # A challenge's query may be run without naming the challenge: it counts all the same (D37).
+    challenge_id = result.challenge_id or next(
+        (c.id for c in research.open_challenges() if folded(c.query) == folded(result.query)), ""
+    )
+    linked = result.model_copy(update={"challenge_id": challenge_id})
+    add(_log(research, linked, outcome, status, at, tuple(h.url for h in found.hits)))
+    if challenge_id:
+        add(ev.ChallengeExecuted(at=at, challenge_id=challenge_id, status=status))
+    known = {
+        hit.url: source.id
+        for hit in found.hits
+        for source in research.sources.values()
+        if source.sha256 and (hit.url == source.url or hit.key == source.canonical)
+    }
+    prefix = f"[{challenge_id}] " if challenge_id else ""
+    return f"{prefix}{outcome} for {one_line(result.query, 160)!r}\n" + hits_text(
+        found, known, research.thresholds.extraction_threshold
+    )
+
+
+def _failure_observed(research: Research, result: ReadResult, failure: FetchFailure, add: object, at: datetime) -> str:
+    assert callable(add)
+    add(_log(research, result, failure.kind, "failed", at))
+    if failure.kind in ("not_found", "blocked", "junk", "unreadable", "unsupported"):
+        add(ev.UrlRejected(at=at, canonical=result.canonical, reason=f"{failure.kind}: {failure.message}"))
+    return f"{result.query} could not be read ({failure.kind}): {failure.message}"
+
+
+def _page_observed(research: Research, result: ReadResult, page: PageRead, add: object, at: datetime) -> str:
+    assert callable(add)
+    known = seen_before(research, page.canonical)
+    if known is not None:
+        return f"{known.id} is this page and was read already; its claims stand in the notes."
+    source = Source(
+        id=next_id("s", research.sources),
+        url=page.url,
+        canonical=page.canonical,
+        final_url=page.final_url,
+        domain=page.domain,
+        title=one_line(page.title, 200),
+        published=page.published,
+        note=page.note,
+        sha256=page.sha256,
+        length=page.length,
+        work_id=page.work_id,
+        sketch=page.sketch,
+        location=page.location,
+        question_id=where_logged(research),
+        at=at,
+    )
+    add(ev.SourceRegistered(at=at, source=source))
+    add(_log(research, result, f"read as {source.id}", "ok", at, page.links))
+    facts = (
+        f'{source.id} "{one_line(page.title, 120)}" ({page.domain}{", " + page.published if page.published else ""})'
+    )
+    if page.length > research.thresholds.extraction_threshold:
+        return f"{facts}: {page.length} characters, shown in the next turn for extraction"
+    return facts + "\n@text"
+
+
+def with_text(told: str, source_id: str, text: str) -> str:
+    """What the model is told of a small page: its facts and its fenced text."""
+    return told.replace("\n@text", "\n" + fenced(source_id, text), 1)
+
+
+def due_for_extraction(
+    source: Source, text_length: int, question_id: str, part_chars: int, parts: Sequence[tuple[int, int]]
+) -> tuple[PendingExtraction, ...]:
+    """The extraction items of one page: the whole of it, or its chosen parts (D30)."""
+    chosen = parts if text_length > part_chars else [(0, text_length)]
+    return tuple(
+        PendingExtraction(
+            key=f"{source.id}:{start}",
+            source_id=source.id,
+            sha256=source.sha256,
+            start=start,
+            end=end,
+            question_id=question_id,
+        )
+        for start, end in chosen
+    )
+
+
+def best_parts(text: str, wanted: frozenset[str], part_chars: int, most: int) -> list[tuple[int, int]]:
+    """The parts of a long page that share most words with the question, in the order of the page.
+
+    Parts are cut at line or sentence ends; the first part always counts, since it says what the page is.
+    """
+    cuts: list[tuple[int, int]] = []
+    start = 0
+    while start < len(text):
+        end = min(len(text), start + part_chars)
+        if end < len(text):
+            for mark in ("\n\n", "\n", ". "):
+                at = text.rfind(mark, start + part_chars // 2, end)
+                if at > 0:
+                    end = at + len(mark)
+                    break
+        cuts.append((start, end))
+        start = end
+    if len(cuts) <= most:
+        return cuts
+
+    def score(cut: tuple[int, int]) -> int:
+        inside = folded(text[cut[0] : cut[1]]).split()
+        return sum(word in wanted for word in inside)
+
+    ranked = sorted(cuts[1:], key=score, reverse=True)[: most - 1]
+    return sorted([cuts[0], *ranked])
+
+
+def uncommitted(research: Research, source_ids: Sequence[str]) -> tuple[Source, ...]:
+    """Read sources that neither gave a claim nor were found irrelevant: their texts may not leave the prompt (D30)."""
+    used = {link.source_id for claim in research.claims.values() for link in claim.evidence}
+    waiting = {item.source_id for item in research.pending}
+    found = []
+    for source_id in source_ids:
+        source = research.sources.get(source_id)
+        if source is not None and source.sha256 and not source.note and source_id not in used | waiting:
+            found.append(source)
+    return tuple(found)
+
+
+def page_texts(texts: Mapping[str, str], research: Research) -> dict[str, str]:
+    """Stored texts by source id, from texts by hash."""
+    return {s.id: texts[s.sha256] for s in research.sources.values() if s.sha256 in texts}

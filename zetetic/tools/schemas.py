@@ -1,0 +1,352 @@
+"""What the model can call: names, arguments and descriptions. Strict; every text is capped in length."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from zetetic.state.values import Outcome, QuestionKind, Stance, Strategy, TargetType
+
+Line = Annotated[str, Field(max_length=600)]
+Short = Annotated[str, Field(max_length=200)]
+Text = Annotated[str, Field(max_length=4000)]
+QuestionId = Annotated[str, Field(max_length=20, description="like q_002")]
+ClaimId = Annotated[str, Field(max_length=20, description="like c_002 or d_001")]
+SourceId = Annotated[str, Field(max_length=20, description="like s_002")]
+Priority = Annotated[float, Field(ge=0, le=1)]
+
+
+class Args(BaseModel):
+    """Base of all arguments: unknown ones are an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class FrontierNext(Args):
+    """Take the next question. With atomic_reason: the objective needs no sub-questions, because …"""
+
+    atomic_reason: Line = ""
+
+
+class FrontierView(Args):
+    """Look at the questions of one status, or at one question with its query log."""
+
+    status: Literal["", "pending", "in_progress", "resolved", "blocked", "unresolvable", "pruned"] = ""
+    id: Annotated[str, Field(max_length=20)] = ""
+
+
+class AddQuestion(Args):
+    """Add a sub-question with what an acceptable answer must contain."""
+
+    parent_id: QuestionId
+    question: Line
+    rationale: Line
+    priority: Priority
+    validation_criteria: Line
+    target_sources: list[Short] = Field(default=[], max_length=6)
+    depends_on: list[QuestionId] = Field(default=[], max_length=10)
+    kind: QuestionKind = "question"
+    blocks_current: bool = Field(False, description="the current question must wait for this one")
+
+
+class RetryQuestion(Args):
+    """End an inconclusive attempt; the next starts from a query with other words."""
+
+    id: QuestionId
+    new_query: Annotated[str, Field(max_length=400)]
+    why: Line
+    assumption: Line = Field("", description="what to assume if attempts run out")
+
+
+class ResolveQuestion(Args):
+    """Propose the answer of the current question, citing claims like [c_001]."""
+
+    id: QuestionId
+    answer: Annotated[str, Field(max_length=3000)]
+    claim_ids: list[ClaimId] = Field(default=[], max_length=40)
+    why_unverified: Line = ""
+    why_unchallenged: Line = ""
+    why_no_refuting: Line = ""
+
+
+class ReopenQuestion(Args):
+    """Return a resolved question to the queue because a later finding speaks against its answer."""
+
+    id: QuestionId
+    why: Line
+    priority: Priority | None = None
+
+
+class SetPriority(Args):
+    """Change how much a question matters."""
+
+    id: QuestionId
+    priority: Priority
+    why: Line
+
+
+class PruneBranch(Args):
+    """Drop a question whose answer would not alter the conclusion, with what hangs below it."""
+
+    id: QuestionId
+    reason: Line
+
+
+class RewriteQuestion(Args):
+    """Put a question in other words, or free a blocked one."""
+
+    id: QuestionId
+    question: Line
+    validation_criteria: Line
+    why: Line
+
+
+class DropDependency(Args):
+    """Say that a question need not wait for another."""
+
+    id: QuestionId
+    depends_on_id: QuestionId
+    why: Line
+
+
+class ClaimEntry(Args):
+    """One self-contained assertion, and the passage that says so, copied word for word."""
+
+    text: Line
+    quote: Line
+    source_id: SourceId
+
+
+class DatapointEntry(Args):
+    """One number: its value as it stands in the quote, unit, what it measures, and the quote word for word."""
+
+    value: Short
+    unit: Short = ""
+    context: Line
+    quote: Line
+    source_id: SourceId
+
+
+class NotesAppend(Args):
+    """Record findings: claims and datapoints with verbatim quotes, gaps, or sources with nothing relevant."""
+
+    claims: list[ClaimEntry] = Field(default=[], max_length=40)
+    datapoints: list[DatapointEntry] = Field(default=[], max_length=40)
+    gaps: list[Line] = Field(default=[], max_length=10)
+    nothing_relevant: list[SourceId] = Field(default=[], max_length=20)
+
+
+class AddSource(Args):
+    """Another source for or against a claim; independence says why it does not stem from the others."""
+
+    source_id: SourceId
+    stance: Stance = "supports"
+    quote: Line
+    independence: Line = ""
+
+
+class Amend(Args):
+    """Other words for a claim."""
+
+    text: Line
+    why: Line
+
+
+class Link(Args):
+    """This claim supports or contradicts another one."""
+
+    relation: Literal["supports", "contradicts"]
+    claim_id: ClaimId
+
+
+class NotesUpdate(Args):
+    """Change one claim: status, add_source, amend, retract (why), or link. Several at once are done in this order:
+    add_source, link, amend, status, retract."""
+
+    id: ClaimId
+    status: Literal["", "VERIFIED", "UNVERIFIED", "REFUTED"] = ""
+    why: Line = ""
+    add_source: AddSource | None = None
+    amend: Amend | None = None
+    retract: Line = Field("", description="why the claim is withdrawn")
+    link: Link | None = None
+
+
+class NotesScratch(Args):
+    """Note a thought; conclusion states the run's conclusion in a few sentences."""
+
+    text: Text = ""
+    conclusion: Annotated[str, Field(max_length=2000)] | None = None
+
+
+class NotesRead(Args):
+    """Read the whole notes."""
+
+
+class ChallengeArgs(Args):
+    """Attack a claim, the drafted answer (target_text) or the conclusion. Runs nothing: run the query afterwards."""
+
+    target_type: TargetType
+    target_id: Annotated[str, Field(max_length=20)] = ""
+    target_text: Annotated[str, Field(max_length=3000)] = ""
+    negation: Line = Field(description="the belief turned round")
+    strategy: Strategy
+    expected_if_false: Line = Field(description="what would be found if the belief were wrong")
+    query: Annotated[str, Field(max_length=400)] = Field(description="built from the negation, not the claim's words")
+
+
+class RecordResult(Args):
+    """Close a challenge with its verdict, after its query was run."""
+
+    challenge_id: Annotated[str, Field(max_length=20)]
+    outcome: Outcome
+    evidence: Line
+    source_ids: list[SourceId] = Field(default=[], max_length=20)
+    result_claim_id: Annotated[str, Field(max_length=20)] = ""
+    amended_text: Annotated[str, Field(max_length=2000)] = ""
+
+
+class ChallengesView(Args):
+    """List challenges of one target or status."""
+
+    target_id: Annotated[str, Field(max_length=20)] = ""
+    status: Literal["", "open", "closed"] = ""
+
+
+class WebSearch(Args):
+    """Search. With challenge_id it runs that challenge's registered query."""
+
+    query: Annotated[str, Field(min_length=1, max_length=400)]
+    challenge_id: Annotated[str, Field(max_length=20)] = ""
+
+
+class FetchPage(Args):
+    """Read a page that a search or a page gave; several calls in one turn read several."""
+
+    url: Annotated[str, Field(min_length=1, max_length=2000)]
+    challenge_id: Annotated[str, Field(max_length=20)] = ""
+
+
+class SetCriteria(Args):
+    """Three to five binary, observable statements the finished report is judged by."""
+
+    criteria: list[Line] = Field(min_length=1, max_length=8)
+
+
+class FinishExploration(Args):
+    """End the exploration; refused with a list of what is missing. why: for a conclusion no challenge could settle."""
+
+    why: Line = ""
+
+
+class Reopen(Args):
+    """A resolved question that must be worked on once more."""
+
+    question_id: QuestionId
+    why: Line
+
+
+class FinalizeReport(Args):
+    """Hand in the report in Markdown: '## Summary', '## Details', '## Gaps'. Every sentence cites claims like [c_001];
+    no URLs, no list of sources. reopen instead, if a hole would change the conclusion."""
+
+    report: Annotated[str, Field(max_length=60000)] = ""
+    reopen: Reopen | None = None
+
+
+class EscalateBudget(Args):
+    """Ask for more room."""
+
+    reason: Line
+    turns: Annotated[int, Field(ge=0, le=1000)] = 0
+    tokens: Annotated[int, Field(ge=0, le=100_000_000)] = 0
+    usd: Annotated[float, Field(ge=0, le=10_000)] = 0.0
+
+
+class Abort(Args):
+    """Give up exploring; the report is written from what there is."""
+
+    reason: Line
+
+
+TOOLS: dict[str, type[Args]] = {
+    "frontier_next": FrontierNext,
+    "frontier_view": FrontierView,
+    "add_question": AddQuestion,
+    "retry_question": RetryQuestion,
+    "resolve_question": ResolveQuestion,
+    "reopen_question": ReopenQuestion,
+    "set_priority": SetPriority,
+    "prune_branch": PruneBranch,
+    "rewrite_question": RewriteQuestion,
+    "drop_dependency": DropDependency,
+    "notes_append": NotesAppend,
+    "notes_update": NotesUpdate,
+    "notes_scratch": NotesScratch,
+    "notes_read": NotesRead,
+    "challenge": ChallengeArgs,
+    "record_challenge_result": RecordResult,
+    "challenges_view": ChallengesView,
+    "web_search": WebSearch,
+    "fetch_page": FetchPage,
+    "set_criteria": SetCriteria,
+    "finish_exploration": FinishExploration,
+    "finalize_report": FinalizeReport,
+    "escalate_budget": EscalateBudget,
+    "abort": Abort,
+}
+READS = frozenset({"web_search", "fetch_page"})
+"""Tools that reach outside; the others are decisions on the research, or views of it."""
+
+
+def _concise(schema: Any) -> Any:
+    """A JSON schema without titles and inherited class texts, with references resolved in place."""
+    definitions = schema.get("$defs", {}) if isinstance(schema, dict) else {}
+
+    def walk(node: Any, *, top: bool = False, names: bool = False) -> Any:
+        if isinstance(node, list):
+            return [walk(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        if names:  # the keys are the arguments' own names
+            return {name: walk(value) for name, value in node.items()}
+        if "$ref" in node:
+            resolved = walk(definitions[node["$ref"].rsplit("/", 1)[-1]])
+            return {**resolved, **{k: walk(v) for k, v in node.items() if k != "$ref"}}
+        kept = {k: v for k, v in node.items() if k not in ("title", "$defs") and not (top and k == "description")}
+        return {k: walk(v, names=k == "properties") for k, v in kept.items()}
+
+    return walk(schema, top=True)
+
+
+def tool_schema(name: str, args: type[BaseModel]) -> dict[str, Any]:
+    """One tool in the chat-completions form."""
+    description = " ".join((args.__doc__ or "").split())
+    parameters = _concise(args.model_json_schema())
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+
+
+def tool_schemas(names: tuple[str, ...] = tuple(TOOLS)) -> list[dict[str, Any]]:
+    """The tools of these names, in this order: one list for all turns, so that the prompt's start stays as it is."""
+    return [tool_schema(name, TOOLS[name]) for name in names]
+
+
+def read_args(name: str, args: dict[str, Any], schema: type[Args] | None = None) -> Args | str:
+    """The arguments as a value, or one sentence that says what to do instead."""
+    model = schema or TOOLS[name]
+    try:
+        return model.model_validate(args)
+    except ValidationError as error:
+        faults = []
+        for fault in error.errors()[:4]:
+            place = ".".join(str(p) for p in fault["loc"]) or "arguments"
+            faults.append(f"{place}: {fault['msg'].removeprefix('Value error, ')}")
+        known = ", ".join(model.model_fields)
+        return f"{name} was not executed: {'; '.join(faults)}. Its arguments are {known}."
+
+
+def forced(name: str, doc: str, **fields: Any) -> tuple[str, type[Args]]:
+    """A tool of one stage or arm alone, outside the common list."""
+    model = create_model(name, __base__=Args, __doc__=doc, **fields)
+    return name, model

@@ -1,0 +1,96 @@
+"""How tool results read: pages fenced as data, hits, questions and challenges in compact form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from zetetic.sources import Hit, SearchResult
+from zetetic.state.frontier import question_line, tried
+from zetetic.state.research import Research
+from zetetic.state.wording import one_line
+
+_TAG = re.compile(
+    r"<(?=/?\s*(?:page|system|assistant|user|tool|tool_call|tool_result|think|thinking|instructions?|notes|im_start|"
+    r"im_end)\b|\|)",
+    re.IGNORECASE,
+)
+
+
+def neutral(text: str) -> str:
+    """Text whose look-alikes of prompt tags can open or close nothing (CASES 10)."""
+    return _TAG.sub("\u2039", text)
+
+
+def fenced(source_id: str, text: str, *, title: str = "", part: str = "") -> str:
+    """A page's text as data: whatever it says, it is not an instruction."""
+    attributes = f' title="{one_line(title, 120)}"' if title else ""
+    attributes += f' part="{part}"' if part else ""
+    return f'<page source_id="{source_id}"{neutral(attributes)}>\n{neutral(text)}\n</page>'
+
+
+def hits_text(result: SearchResult, known: dict[str, str], limit_chars: int) -> str:
+    """Search hits, a line and a snippet each, as many as fit; `known` maps canonical addresses to their sources."""
+    if not result.hits:
+        return f"{result.provider}: {result.status.value}. {result.detail}".strip()
+    lines: list[str] = []
+    size = 0
+    for number, hit in enumerate(result.hits, 1):
+        block = _hit_text(number, hit, known)
+        if lines and size + len(block) > limit_chars:
+            lines.append(f"(+{len(result.hits) - number + 1} more hits; ask more narrowly to see them)")
+            break
+        lines.append(block)
+        size += len(block) + 1
+    return "\n".join(lines)
+
+
+def _hit_text(number: int, hit: Hit, known: dict[str, str]) -> str:
+    source = known.get(hit.url)
+    seen = f" (read: {source})" if source else ""
+    date = f" {hit.date}" if hit.date else ""
+    return f'[{number}] {hit.url}{seen} "{neutral(one_line(hit.title, 120))}"{date}\n    {neutral(one_line(hit.snippet, 320))}'
+
+
+def view_question(research: Research, question_id: str) -> str:
+    """One question with its criteria, answer and query log."""
+    question = research.questions[question_id]
+    lines = [question_line(research, question), f"criteria: {question.validation_criteria or '-'}"]
+    if question.rationale:
+        lines.append(f"rationale: {question.rationale}")
+    if question.target_sources:
+        lines.append(f"target_sources: {', '.join(question.target_sources)}")
+    if question.answer:
+        lines.append(f"answer: {question.answer}")
+    lines += tried_lines(research, question_id)
+    return "\n".join(lines)
+
+
+def tried_lines(research: Research, question_id: str, shown: int = 12) -> list[str]:
+    """The query log of a question, newest last."""
+    log = [r for r in tried(research, question_id) if r.tool != "fetch_page"]
+    lines = [
+        f'- "{one_line(r.query, 160)}" ({f"challenge {r.challenge_id}, " if r.challenge_id else ""}{r.outcome or r.status})'
+        for r in log[-shown:]
+    ]
+    return ([f"- ({len(log) - shown} earlier ones)"] if len(log) > shown else []) + lines
+
+
+def view_questions(research: Research, status: str, shown: int = 30) -> str:
+    """The questions of one status, or of all."""
+    found = [q for q in research.questions.values() if not status or q.status == status]
+    lines = [question_line(research, q) for q in found[:shown]]
+    return "\n".join(lines + ([f"(+{len(found) - shown} more)"] if len(found) > shown else [])) or "none"
+
+
+def challenge_lines(research: Research, ids: Sequence[str]) -> list[str]:
+    """Challenges, a line each."""
+    lines = []
+    for challenge_id in ids:
+        c = research.challenges[challenge_id]
+        state = c.outcome or (f"open, run: {c.search_status}" if c.executed else "open, not yet run")
+        target = c.target_id or c.target_type
+        lines.append(
+            f'[{c.id}] {state} | {c.target_type} {target} | {c.strategy} | "{c.query}" | {one_line(c.target_text, 200)}'
+        )
+    return lines
