@@ -16,6 +16,7 @@ from zetetic.state.citations import (
     strip_bibliography,
     uncited_sentences,
     under_gaps,
+    without_citations,
 )
 
 REPORT = """Before any heading [c_001].
@@ -232,3 +233,7 @@ def test_ids_are_found_in_their_order(ids: list[str]) -> None:
     assert cited_ids(f"A [{', '.join(ids)}] b") == tuple(ids)
     assert cited_ids(f"A {''.join(f'[{name}]' for name in ids)} b") == tuple(ids)
     assert strip_bibliography(f"A [{', '.join(ids)}] b") == f"A [{', '.join(ids)}] b"
+
+
+def test_a_text_can_be_read_without_its_citations() -> None:
+    assert without_citations("It gives 240 MW [c_001], or 90. [d_002][C_003]") == "It gives 240 MW, or 90."

@@ -252,13 +252,22 @@ def assert_tables_say(path: Path, r: Research) -> None:
     assert (run["calls"], run["input_tokens"], run["turns"]) == (r.usage.calls, r.usage.input_tokens, r.turns)
     assert (run["conclusion"], run["report"]) == (r.conclusion.text, r.report.final)
 
-    assert table(
-        "SELECT id, parent_id, depth, question, priority, status, answer, claim_ids, attempts, unverified_streak, steer,"
-        " partial, worker FROM frontier_questions"
-    ) == sorted(
-        (q.id, q.parent_id, q.depth, q.question, q.priority, q.status, q.answer, json.dumps(list(q.claim_ids)))
-        + (q.attempts, q.unverified_streak, q.steer, q.partial, q.worker)
-        for q in r.questions.values()
+    plain = [
+        "id",
+        "parent_id",
+        "depth",
+        "question",
+        "priority",
+        "status",
+        "answer",
+        "attempts",
+        "unverified_streak",
+        "steer",
+        "partial",
+        "worker",
+    ]
+    assert table(f"SELECT {', '.join(plain)}, claim_ids FROM frontier_questions") == sorted(
+        (*(getattr(q, name) for name in plain), json.dumps(list(q.claim_ids))) for q in r.questions.values()
     )
     for q in r.questions.values():
         log = rows(

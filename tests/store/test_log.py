@@ -2,7 +2,9 @@
 
 import asyncio
 import random
+import sqlite3
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -104,7 +106,7 @@ async def test_a_load_reads_no_more_events_in_a_long_run(
         assert read == [1]
         await store.execute(RUN, giving(used()))
         await other.execute(RUN, giving(used()))
-        assert read == [1, 0, 1, 0] or read == [1, 1]
+        assert read == [1, 1]
 
 
 async def test_a_snapshot_of_another_shape_is_passed_over(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,7 +245,7 @@ async def test_the_database_refuses_records_that_contradict_each_other(store: St
     with pytest.raises(StoreError, match="created twice"):
         await store.execute(RUN, giving(twice, twice))
     with pytest.raises(StoreError, match="contradict"):
-        await store.execute(RUN, giving(ev.SourceRegistered(at=START, source=source("s_001"))) and _same_source)
+        await store.execute(RUN, _same_source)
     assert await store.head(RUN) == 1
 
 
@@ -259,16 +261,14 @@ async def test_what_belongs_to_a_run_goes_with_it(store: Store, database: Path) 
     await tell(store, story(random.Random(3), 250), size=25)
     await store.put_effect(RUN, "k", "1", "done")
     await store.record_call(JournalEntry(RUN, "k", "worker", "offline", "f", START))
-    import sqlite3
-
-    connection = sqlite3.connect(database)
-    connection.execute("PRAGMA foreign_keys=ON")
-    connection.execute("DELETE FROM research_runs")
-    connection.commit()
-    names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    left = {name: connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names}
-    connection.close()
-    assert {name for name, number in left.items() if number} == {"zetetic_schema"}
+    names = [row["name"] for row in rows(database, "SELECT name FROM sqlite_master WHERE type = 'table'")]
+    filled = {name for name in names if rows(database, f"SELECT 1 FROM {name}")}
+    assert filled == set(names) - {"pages", "leases"}
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA foreign_keys=ON")
+        connection.execute("DELETE FROM research_runs")
+        connection.commit()
+    assert {name for name in names if rows(database, f"SELECT 1 FROM {name}")} == {"zetetic_schema"}
 
 
 async def test_half_characters_and_nul_are_replaced_before_they_are_stored(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""A process that writes to a run until it has done enough or is killed: `python -m store.writer DATABASE NAME COUNT`."""
+"""A process that writes to a run: `python -m store.writer DATABASE NAME COUNT`, one printed line a step."""
 
 import asyncio
 import random

@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from zetetic.state.citations import CITATION, Section, cited_claims, cited_ids, split_sentences, strip_bibliography
+from zetetic.state.citations import (
+    Section,
+    cited_claims,
+    cited_ids,
+    split_sentences,
+    strip_bibliography,
+    without_citations,
+)
 from zetetic.state.research import Research
 from zetetic.state.values import Claim, Question
 from zetetic.state.wording import one_line
@@ -65,7 +72,7 @@ def _claim(claim: Claim, told: set[str]) -> str:
     if claim.id in told:
         return ""
     told.add(claim.id)
-    return _cited(CITATION.sub("", claim.text), [claim.id])
+    return _cited(without_citations(claim.text), [claim.id])
 
 
 def _cited(text: str, ids: Iterable[str]) -> str:

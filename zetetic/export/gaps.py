@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from zetetic.state.citations import gap_question_ids, under_gaps
 from zetetic.state.notes import cut_short
 from zetetic.state.research import Research
-from zetetic.state.values import OPEN, Claim, Frozen
+from zetetic.state.values import OPEN, ROOT, Claim, Frozen
 from zetetic.state.wording import folded
 
 
@@ -91,8 +91,11 @@ def _reasons(research: Research) -> Iterator[Shortfall]:
             if why:
                 text = f"Answered without {lacking} ({question.id}): {why}"
                 yield Shortfall(kind="reason", text=text, question_id=question.id)
-    if research.conclusion.explanation:
-        text = f"No challenge of the conclusion came to a verdict; it stands because: {research.conclusion.explanation}"
+    stated = research.conclusion
+    if stated.text and ROOT in research.questions and research.root.status != "resolved":
+        yield Shortfall(kind="conclusion", text=f"Stated as the conclusion, but not established: {stated.text}")
+    if stated.explanation:
+        text = f"No challenge of the conclusion came to a verdict; it stands because: {stated.explanation}"
         yield Shortfall(kind="conclusion", text=text)
 
 
@@ -113,7 +116,9 @@ def _run(research: Research) -> Iterator[Shortfall]:
     report = next((e for e in reversed(research.evaluations) if e.kind == "report"), None)
     if report is not None and report.routing.route != "Answered":
         found = "; ".join([*report.failures, *([report.missing] if report.missing else [])]) or report.guidance
-        yield Shortfall(kind="evaluation", text=f"The evaluation did not accept the report: {found or 'no reason given'}")
+        yield Shortfall(
+            kind="evaluation", text=f"The evaluation did not accept the report: {found or 'no reason given'}"
+        )
     defaults = len(research.parse_defaults)
     if defaults:
         text = f"Evaluation answers that could not be read and were taken at their conservative value: {defaults}."

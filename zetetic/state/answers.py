@@ -137,6 +137,6 @@ def decide_bound(
 
 def decide_blocked(research: Research, what: str, *, at: datetime) -> Decision:
     """Marks the attempt as one that could not be carried out (A11); known before any arm runs."""
-    if research.attempt is None:
+    if research.attempt is None or research.attempt.ended:
         return Accepted((), "")
     return Accepted((ev.AttemptEnded(at=at, outcome="blocked", blocked=what),), f"blocked: {what}")

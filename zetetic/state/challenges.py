@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import get_args
 
 from . import events as ev
 from .claims import amended, refute
@@ -13,6 +14,7 @@ from .research import Research, next_id
 from .values import ROOT, Challenge, Claim, Outcome, Strategy, TargetType
 from .wording import folded, new_terms, one_line
 
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 SEARCHED = frozenset({"ok", "no_results"})
 
 
@@ -70,6 +72,8 @@ def decide_challenge(
     for name, value in (("negation", negation), ("expected_if_false", expected_if_false), ("query", query)):
         if not value.strip():
             missing.append(f"{name} is empty.")
+    if len(one_line(query)) > research.thresholds.query_max_chars:  # it could never be run, so never be closed
+        missing.append(f"The query is longer than {research.thresholds.query_max_chars} characters: shorten it.")
     earlier = same_target(research, target_type, target_id, text, version)
     cap = research.thresholds.max_challenges_per_target
     if len(earlier) >= cap:
@@ -147,6 +151,8 @@ def decide_record_result(
         missing.append("result_claim_id must name the claim the counter-evidence produced, not the target.")
     if outcome == "weakened" and challenge.target_type != "question_answer" and not amended_text.strip():
         missing.append("weakened needs amended_text: the target with the scope it really has.")
+    elif outcome == "weakened" and folded(amended_text) == folded(challenge.target_text):
+        missing.append("amended_text says what the target says already: narrow it to what still holds.")
     if missing:
         return refuse(*missing)
     closed = ev.ChallengeClosed(
@@ -159,7 +165,7 @@ def decide_record_result(
     )
     happened: list[ev.Event] = [closed]
     if outcome == "weakened":
-        happened += _weakened(challenge, claim, amended_text, at)
+        happened += _weakened(research, challenge, claim, amended_text, at)
     if outcome == "refuted":
         happened += _refuted(research, challenge, claim, one_line(evidence), result_claim_id, at)
     told = [f"{challenge_id} {outcome}"]
@@ -168,9 +174,12 @@ def decide_record_result(
     return Accepted(tuple(happened), "; ".join(told))
 
 
-def _weakened(challenge: Challenge, claim: Claim | None, text: str, at: datetime) -> tuple[ev.Event, ...]:
+def _weakened(
+    research: Research, challenge: Challenge, claim: Claim | None, text: str, at: datetime
+) -> tuple[ev.Event, ...]:
     if challenge.target_type == "conclusion":
-        return (ev.ConclusionStated(at=at, text=one_line(text)),)
+        stands = challenge.version == research.conclusion.version  # a later wording is not overwritten
+        return (ev.ConclusionStated(at=at, text=one_line(text)),) if stands else ()
     if claim is None or claim.status in ("REFUTED", "RETRACTED"):
         return ()
     return amended(claim, text, f"weakened by {challenge.id}", at=at)
@@ -211,9 +220,17 @@ def answer_challenge(research: Research, question_id: str, answer: str) -> Chall
         for c in research.challenges_on("question_answer", question_id)
         if c.status == "closed" and folded(c.target_text) == folded(answer)
     ]
-    if any(c.outcome == "refuted" for c in closed):
+    if answer_refuted(research, question_id, answer):
         return None
     return closed[-1] if closed else None
+
+
+def answer_refuted(research: Research, question_id: str, answer: str) -> bool:
+    """Whether a challenge refuted this very answer text (D17, D38)."""
+    return any(
+        c.outcome == "refuted" and folded(c.target_text) == folded(answer)
+        for c in research.challenges_on("question_answer", question_id)
+    )
 
 
 def conclusion_challenged(research: Research) -> bool:
@@ -227,9 +244,8 @@ def conclusion_exhausted(research: Research) -> bool:
     """Whether every allowed challenge of the conclusion as it stands came back inconclusive (D40)."""
     version = research.conclusion.version
     all_of_it = [c for c in research.challenges_on("conclusion") if c.version == version]
-    return len(all_of_it) >= research.thresholds.max_challenges_per_target and all(
-        c.outcome == "inconclusive" for c in all_of_it
-    )
+    allowed = min(research.thresholds.max_challenges_per_target, len(STRATEGIES))  # a strategy is used once
+    return len(all_of_it) >= allowed and all(c.outcome == "inconclusive" for c in all_of_it)
 
 
 def where_logged(research: Research) -> str:

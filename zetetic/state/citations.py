@@ -42,6 +42,11 @@ def ids_in(citation: re.Match[str]) -> tuple[str, ...]:
     return tuple(re.findall(_ID, citation[1].lower()))
 
 
+def without_citations(text: str) -> str:
+    """The text without its citations, and without the space before each."""
+    return re.sub(rf"\s?{CITATION.pattern}", "", text, flags=re.IGNORECASE)
+
+
 def cited_claims(text: str) -> tuple[str, ...]:
     """The claims and datapoints among `cited_ids`."""
     return tuple(name for name in cited_ids(text) if name.startswith(("c_", "d_")))

@@ -214,7 +214,7 @@ def decide_set_status(
         return refuse(f"Say in why {claim_id} is {status}.")
     if status == "REFUTED":
         against = claim.links("contradicts")
-        rivals = opposed(research, claim_id)
+        rivals = [pair for pair in opposed(research, claim_id) if not isinstance(_living(research, pair[0]), str)]
         if not against and not rivals:
             return refuse(
                 f"Nothing on record speaks against {claim_id}: add_source with stance contradicts, link the claim that "

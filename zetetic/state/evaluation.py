@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from . import events as ev
-from .breakers import breaker
+from .breakers import breaker, ceiling_passed
+from .challenges import answer_refuted
 from .decision import Accepted, Decision
+from .evolve import evolve
 from .frontier import tried
-from .frontier_commands import moved, spawn_question
+from .frontier_commands import moved, returned, spawn_question
 from .gates import exploration_gate
 from .policy import parse_verdict, routing_of
 from .research import Research
-from .values import Attempt, Evaluation, GateResult, Question, RunStatus, Verdict
+from .values import ROOT, Attempt, Evaluation, Gap, GateResult, Question, RunStatus, Verdict
 from .wording import one_line
 
+RenderReport = Callable[[Research], str]
 Arm = Literal["judge", "verify", "critique", "completeness"]
 ARMS: tuple[Arm, ...] = ("judge", "verify", "critique", "completeness")
 UNAVAILABLE = "critique unavailable"
+CAN_COMPLETE = frozenset({"finalized", "frontier_exhausted"})
+"""Reasons for which exploration may have ended in a run that is complete (D54)."""
 
 
 class ArmResult(BaseModel):
@@ -68,7 +73,7 @@ def decide_route(
     *,
     at: datetime,
     files: tuple[str, ...] = (),
-    report_text: str = "",
+    render: RenderReport | None = None,
 ) -> Decision:
     """Merges the arms' answers, runs the ladder, and moves the question or the run accordingly."""
     attempt = research.attempt
@@ -83,6 +88,9 @@ def decide_route(
     verdict, defaulted = parse_verdict(read["judge"].verdict)
     defaults = ("verdict",) if defaulted else ()
     counters = research.report if attempt.kind == "report" else research.questions[attempt.question_id]
+    fallen = _fallen(research, attempt)
+    if fallen and read["verify"].passed:
+        read["verify"] = read["verify"].model_copy(update={"passed": False, "findings": list(fallen)})
     verified = read["verify"].passed
     complete = read["completeness"].passed
     unproductive = counters.unproductive_streak + 1 if verdict == "Restart" else 0
@@ -90,7 +98,7 @@ def decide_route(
     routing, resets = routing_of(
         research.thresholds,
         blocked=False,
-        expired=attempt.expired,
+        expired=attempt.expired or ceiling_passed(research, at),
         verified=verified,
         complete=complete,
         attempts=counters.attempts + 1,
@@ -135,7 +143,7 @@ def decide_route(
         ),
         tokens=attempt.tokens,
         usd=attempt.usd,
-        seconds=max(0.0, (at - attempt.started_at).total_seconds()),
+        seconds=max(0.0, (at - attempt.started_at).total_seconds() - attempt.paused_seconds),
         new_evidence=attempt.new_evidence,
         at=at,
     )
@@ -144,7 +152,7 @@ def decide_route(
         streak = "unverified" if resets == "unverified" else "unproductive"
     happened: list[ev.Event] = [ev.AttemptEvaluated(at=at, evaluation=evaluation, diversified_streak=streak)]
     if attempt.kind == "report":
-        happened += _report_routed(research, attempt, evaluation, at, report_text)
+        happened += _report_routed(research, attempt, evaluation, at, render)
     else:
         happened += _question_routed(research, attempt, evaluation, at)
     return Accepted(tuple(happened), routing.route)
@@ -154,11 +162,28 @@ def _is_of(result: ArmResult | None, attempt: int) -> bool:
     return result is not None and result.attempt == attempt
 
 
+def _fallen(research: Research, attempt: Attempt) -> tuple[str, ...]:
+    """What forbids that an attempt counts as verified, whatever the arms said (A7, A19, D17, D38)."""
+    if attempt.kind == "report":
+        return () if attempt.outcome == "finalized" else ("no report was given",)
+    if attempt.outcome != "resolved" or not attempt.answer:
+        return ("the attempt ended without an answer",)
+    lost = [c for c in attempt.claim_ids if _is_lost(research, c)]
+    fallen = [f"{', '.join(lost)} was refuted or retracted meanwhile"] if lost else []
+    if answer_refuted(research, attempt.question_id, attempt.answer):
+        fallen.append("a challenge refuted this answer meanwhile")
+    return tuple(fallen)
+
+
+def _is_lost(research: Research, claim_id: str) -> bool:
+    return claim_id not in research.claims or research.claims[claim_id].status in ("REFUTED", "RETRACTED")
+
+
 def _blocked(research: Research, attempt: Attempt, at: datetime) -> Decision:
     """A refusing provider ends the run, resumable and uncharged; a prerequisite blocks the question (A11, A12)."""
     kind, _, what = attempt.blocked.partition(":")
-    if kind == "prerequisite":
-        question = research.questions[attempt.question_id]
+    question = research.questions[attempt.question_id]
+    if kind == "prerequisite" and attempt.kind == "question" and question.status == "in_progress":
         return Accepted(
             (
                 ev.AttemptClosed(at=at, reason=attempt.blocked),
@@ -176,7 +201,7 @@ def _question_routed(research: Research, attempt: Attempt, evaluation: Evaluatio
         return []  # pruned in the attempt, or released by a person
     route = evaluation.routing.route
     if attempt.outcome == "finished":
-        return [moved(counted, "pending", "released", "code", at, reason="exploration ended")]
+        return [*returned(research, counted, "released", "code", at, reason="exploration ended")]
     if route == "Answered":
         return [
             ev.QuestionAnswered(
@@ -190,8 +215,8 @@ def _question_routed(research: Research, attempt: Attempt, evaluation: Evaluatio
             ),
             moved(counted, "resolved", "resolved", "code", at, reason=one_line(attempt.answer, 200)),
         ]
-    if route == "Reported" and attempt.expired:
-        return [moved(counted, "pending", "released", "code", at, reason="the wall-clock ceiling passed")]
+    if evaluation.routing.expired:
+        return [*returned(research, counted, "released", "code", at, reason="the wall-clock ceiling passed")]
     if route == "Reported":
         partial = attempt.answer or question.partial
         assumption = attempt.assumption or (
@@ -199,20 +224,23 @@ def _question_routed(research: Research, attempt: Attempt, evaluation: Evaluatio
             if partial
             else "no answer was found in the sources at hand"
         )
-        claim_ids = attempt.claim_ids if attempt.answer else ()
+        claim_ids = tuple(c for c in attempt.claim_ids if attempt.answer and not _is_lost(research, c))
         return [
             ev.QuestionAnswered(at=at, question_id=question.id, answer=assumption, claim_ids=claim_ids),
             moved(counted, "unresolvable", "attempts_exhausted", "code", at, reason=one_line(assumption, 200)),
         ]
-    return [moved(counted, "pending", "retried", "code", at, reason=f"{route}: {one_line(evaluation.steer, 200)}")]
+    return [*returned(research, counted, "retried", "code", at, reason=f"{route}: {one_line(evaluation.steer, 200)}")]
 
 
 def _report_routed(
-    research: Research, attempt: Attempt, evaluation: Evaluation, at: datetime, report_text: str
+    research: Research, attempt: Attempt, evaluation: Evaluation, at: datetime, render: RenderReport | None
 ) -> list[ev.Event]:
     route = evaluation.routing.route
-    if route == "Diversify" and may_reopen(research, at):
-        hole = evaluation.missing or "; ".join(evaluation.failures) or "what the report could not establish"
+    hole = evaluation.missing or "; ".join(evaluation.failures) or "what the report could not establish"
+    if route == "Diversify" and not may_reopen(research, at):
+        known = any(gap.text == one_line(hole) for gap in research.gaps)
+        return [] if known else [ev.GapNoted(at=at, gap=Gap(text=one_line(hole), question_id=ROOT))]
+    if route == "Diversify":
         spawned = spawn_question(
             research,
             f"What is still missing for the objective: {hole}",
@@ -223,25 +251,33 @@ def _report_routed(
         )
         return [spawned, ev.PhaseChanged(at=at, phase="exploration", reason="reopened", detail=one_line(hole, 300))]
     if route in ("Answered", "Reported"):
-        return [end_of_report(research, at, answered=route == "Answered", report_text=report_text)]
+        return [end_of_report(research, at, answered=route == "Answered", render=render)]
     return []
 
 
 def may_reopen(research: Research, at: datetime) -> bool:
-    """Whether synthesis may go back to exploration: reopens left, and exploration has budget (D41, A28)."""
-    if research.reopens >= research.thresholds.max_reopens:
+    """Whether synthesis may go back: reopens and budget left, and no bound ended exploration (A28, D41, D54)."""
+    if research.reopens >= research.thresholds.max_reopens or research.exploration_stop not in CAN_COMPLETE:
         return False
     return breaker(research.model_copy(update={"phase": "exploration"}), at) is None
 
 
-def end_of_report(research: Research, at: datetime, *, answered: bool, report_text: str = "") -> ev.RunEnded:
+def end_of_report(
+    research: Research, at: datetime, *, answered: bool, render: RenderReport | None = None
+) -> ev.RunEnded:
     """How a run with a report ends: one table (D54)."""
     status: RunStatus = "reported"
-    if research.stop_reason in ("finalized", "frontier_exhausted") and research.gate_passed and answered:
+    if research.stop_reason in CAN_COMPLETE and research.gate_passed and answered:
         status = "complete"
-    return ev.RunEnded(
-        at=at, status=status, stop_reason=research.stop_reason, detail=research.stop_detail, report=report_text
-    )
+    ended = ev.RunEnded(at=at, status=status, stop_reason=research.stop_reason, detail=research.stop_detail)
+    return with_report(research, ended, render)
+
+
+def with_report(research: Research, ended: ev.RunEnded, render: RenderReport | None) -> ev.RunEnded:
+    """The end of a run with its report, which is rendered from the research as it has ended."""
+    if render is None:
+        return ended
+    return ended.model_copy(update={"report": render(evolve(research, ended))})
 
 
 def _steer(research: Research, attempt: Attempt, read: Mapping[Arm, ArmResult], verdict: Verdict, route: str) -> str:

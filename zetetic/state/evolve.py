@@ -109,13 +109,16 @@ def _run(
         case ev.RunResumed():
             changes: dict[str, Any] = {
                 "status": "running",
-                "stop_reason": "" if r.status != "running" else r.stop_reason,
-                "stop_detail": "" if r.status != "running" else r.stop_detail,
+                "stop_reason": r.exploration_stop,
+                "stop_detail": r.exploration_detail,
                 "paused_seconds": r.paused_seconds + e.paused_seconds,
                 "provider_errors": 0,
             }
-            if r.attempt is not None and r.attempt.blocked:  # what refused may answer now; nothing was charged
-                changes["attempt"] = r.attempt.model_copy(update={"ended": False, "outcome": "", "blocked": ""})
+            if r.attempt is not None:
+                again: dict[str, Any] = {"paused_seconds": r.attempt.paused_seconds + e.paused_seconds}
+                if r.attempt.blocked:  # what refused may answer now; nothing was charged
+                    again |= {"ended": False, "outcome": "", "blocked": ""}
+                changes["attempt"] = r.attempt.model_copy(update=again)
             if e.extension is not None:
                 changes["extensions"] = (*r.extensions, e.extension)
             if e.thresholds is not None:
@@ -180,17 +183,25 @@ def _run(
                 changes |= {
                     "stop_reason": e.reason,
                     "stop_detail": e.detail,
+                    "exploration_stop": e.reason,
+                    "exploration_detail": e.detail,
                     "exploration_missing": e.missing,
                     "gate_passed": e.gate_passed,
                 }
             else:
                 changes |= {
-                    "reopens": r.reopens + 1,
+                    "reopens": r.reopens + int(e.reason == "reopened"),
+                    "barren_rounds": 0,
+                    "still_rounds": 0,
                     "stop_reason": "",
                     "stop_detail": "",
+                    "exploration_stop": "",
+                    "exploration_detail": "",
                     "exploration_missing": (),
                     "gate_passed": False,
                 }
+                if e.reason == "extended":  # more room: the report's attempts count from here, as a question's do
+                    changes["report"] = ReportState(draft=r.report.draft, final=r.report.final)
             return changes
         case ev.ReportDrafted():
             return {"report": r.report.model_copy(update={"draft": e.text, "rendered_by_code": e.rendered_by_code})}
@@ -255,7 +266,10 @@ def _frontier(
             }
             if e.trigger in ("reopened", "contradiction") and e.from_status in ("resolved", "unresolvable"):
                 update |= {"attempts": 0, "unverified_streak": 0, "unproductive_streak": 0}
-            return {"questions": _question(r, e.question_id, **update)}
+            changes: dict[str, Any] = {"questions": _question(r, e.question_id, **update)}
+            if e.to_status != e.from_status and not {e.from_status, e.to_status} <= {"pending", "in_progress"}:
+                changes["still_rounds"] = 0
+            return changes
         case ev.QuestionRewritten():
             return {
                 "questions": _question(
@@ -348,7 +362,7 @@ def _ledger(
             return {"claims": added, **_found(r)}
         case ev.ClaimMoved():
             why = {"check": e.why} if e.why else {}
-            return {"claims": _claim(r, e.claim_id, lambda _: {"status": e.status, **why})}
+            return {"claims": _claim(r, e.claim_id, lambda _: {"status": e.status, **why}), "still_rounds": 0}
         case ev.ClaimAmended():
             return {"claims": _claim(r, e.claim_id, lambda _: {"text": e.text})}
         case ev.ClaimsLinked():
@@ -432,6 +446,8 @@ def _evaluated(r: Research, e: ev.AttemptEvaluated) -> dict[str, Any]:
         return changes
     barren = r.attempt is None or r.attempt.new_evidence == 0
     changes["barren_rounds"] = r.barren_rounds + 1 if barren else 0
-    output = evaluation.output or r.questions[evaluation.question_id].partial
+    changes["still_rounds"] = r.still_rounds + 1
+    question = r.questions.get(evaluation.question_id)
+    output = evaluation.output or (question.partial if question else "")
     changes["questions"] = _question(r, evaluation.question_id, **counters, partial=output)
     return changes

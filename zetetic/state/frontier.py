@@ -7,6 +7,7 @@ from .values import OPEN, ROOT, TERMINAL, QueryRecord, Question
 from .wording import folded, one_line
 
 ENABLING = frozenset({"resolved", "unresolvable"})
+_WAITS_SHOWN = 5
 
 
 def unmet_dependencies(research: Research, question_id: str) -> tuple[str, ...]:
@@ -39,8 +40,11 @@ def effective_priorities(research: Research) -> dict[str, float]:
         stack = [start]
         while stack:
             top = stack[-1]
+            if top in settled:
+                stack.pop()
+                continue
             todo = [w for w in waiting.get(top, ()) if w not in settled]
-            if todo and top not in settled:
+            if todo:
                 stack.extend(todo)
                 continue
             stack.pop()
@@ -87,12 +91,25 @@ def must_be_closed(research: Research) -> tuple[Question, ...]:
     )
 
 
+def failed_dependencies(research: Research, question_id: str) -> tuple[str, ...]:
+    """Dependencies that were pruned, so that they never will be met (D11)."""
+    return tuple(
+        d
+        for d in research.dependencies.get(question_id, ())
+        if d in research.questions and research.questions[d].status == "pruned"
+    )
+
+
 def stuck_on_blocked(research: Research) -> tuple[Question, ...]:
-    """The blocked questions, where nothing else that matters can be selected (D11)."""
+    """The blocked questions, where nothing else that matters can be selected (D11); the root if it can be freed."""
     chosen = select_next(research)
-    if chosen is not None and chosen.priority >= research.thresholds.gate_priority:
+    if chosen is not None and effective_priorities(research)[chosen.id] >= research.thresholds.gate_priority:
         return ()
-    return tuple(q for q in must_be_closed(research) if q.status == "blocked")
+    stuck = tuple(q for q in must_be_closed(research) if q.status == "blocked")
+    root = research.root
+    if root.status == "blocked" and failed_dependencies(research, ROOT):
+        return (*stuck, root)
+    return stuck
 
 
 def tried(research: Research, question_id: str) -> tuple[QueryRecord, ...]:
@@ -125,7 +142,10 @@ def question_line(research: Research, question: Question) -> str:
     line = f"[{question.id}] {question.status} (P {question.priority:.2f}, depth {question.depth}) "
     line += one_line(question.question, 200)
     waits = unmet_dependencies(research, question.id) if question.status in OPEN else ()
-    return line + (f" | waits on {', '.join(waits)}" if waits else "")
+    if not waits:
+        return line
+    more = f" (+{len(waits) - _WAITS_SHOWN} more)" if len(waits) > _WAITS_SHOWN else ""
+    return f"{line} | waits on {', '.join(waits[:_WAITS_SHOWN])}{more}"
 
 
 def frontier_summary(research: Research, shown: int = 5) -> str:
@@ -164,7 +184,8 @@ def frontier_summary(research: Research, shown: int = 5) -> str:
         lines.append("Open challenges (each needs record_challenge_result):")
         lines += [
             f"- [{c.id}] on {c.target_id or c.target_type} by {c.strategy}: "
-            + (f'run, {c.search_status}: "{c.query}"' if c.executed else f'not yet run: "{c.query}"')
+            + (f"run, {c.search_status}" if c.executed else "not yet run")
+            + f': "{one_line(c.query, research.thresholds.query_max_chars)}"'
             for c in open_challenges[:shown]
         ]
         if len(open_challenges) > shown:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Literal
 
 from . import events as ev
+from .breakers import attempt_affordable
 from .decision import Accepted, Decision, refuse
-from .frontier import expansion_due, question_line, reaches, select_next
+from .frontier import expansion_due, failed_dependencies, question_line, reaches, select_next
 from .research import Research, next_id
 from .values import ROOT, TERMINAL, Actor, Question, QuestionKind, QuestionStatus, Trigger
-from .wording import alike, one_line
+from .wording import alike, differ_in_kind, one_line
 
 
 def moved(
@@ -41,6 +43,39 @@ def moved(
     )
 
 
+def returned(
+    research: Research,
+    question: Question,
+    trigger: Trigger,
+    actor: Actor,
+    at: datetime,
+    *,
+    reason: str = "",
+    caused_by: str = "",
+    priority: float | None = None,
+) -> tuple[ev.QuestionMoved, ...]:
+    """A question goes back to the queue; one that waits on a pruned question is blocked at once (D11)."""
+    back = moved(question, "pending", trigger, actor, at, reason=reason, caused_by=caused_by, priority=priority)
+    failed = failed_dependencies(research, question.id)
+    if not failed:
+        return (back,)
+    waiting = question.model_copy(update={"status": "pending", "priority": back.priority})
+    return back, moved(waiting, "blocked", "dependency_failed", "code", at, caused_by=failed[0])
+
+
+def start_attempt(
+    research: Research, kind: Literal["question", "report"], question_id: str, *, at: datetime
+) -> tuple[ev.Event, ...]:
+    """An attempt begins, and the directives that wait reach it, in order (A24, A26)."""
+    number = research.attempts + 1
+    delivered = [
+        ev.DirectiveDelivered(at=at, number=directive.number, attempt=number)
+        for directive in research.directives
+        if not directive.delivered_in
+    ]
+    return (*delivered, ev.AttemptStarted(at=at, number=number, kind=kind, question_id=question_id))
+
+
 def unknown_question(research: Research, question_id: str) -> str:
     """The sentence for an id that names no question."""
     known = ", ".join(list(research.questions)[-8:])
@@ -48,9 +83,11 @@ def unknown_question(research: Research, question_id: str) -> str:
 
 
 def decide_select(research: Research, *, at: datetime, worker: str = "", actor: Actor = "code") -> Decision:
-    """Takes the next question into progress (D14, D16, D24)."""
+    """Takes the next question into progress, and its attempt begins (D14, D16, D24, A27)."""
     if research.current is not None:
         return Accepted((), question_line(research, research.current))
+    if research.attempt is not None:
+        return refuse("The report is being written: no question is selected.")
     if expansion_due(research):
         return refuse(
             "The objective has no sub-question yet: add three to eight with add_question, "
@@ -62,8 +99,11 @@ def decide_select(research: Research, *, at: datetime, worker: str = "", actor: 
     question = select_next(research)
     if question is None:
         return refuse("No question is actionable: unblock or add one, or conclude with finish_exploration.")
+    if not attempt_affordable(research, at):
+        return refuse("What is left of the budget does not cover an attempt and its evaluation.")
     event = moved(question, "in_progress", "selected", actor, at, worker=worker)
-    return Accepted((event,), f"selected {question_line(research, question)}")
+    started = start_attempt(research, "question", question.id, at=at)
+    return Accepted((event, *started), f"selected {question_line(research, question)}")
 
 
 def decide_atomic(research: Research, reason: str, *, at: datetime, actor: Actor = "agent") -> Decision:
@@ -132,10 +172,14 @@ def decide_add_question(
             missing.append(unknown_question(research, needed))
         elif known.status == "pruned":
             missing.append(f"{needed} is pruned and cannot be waited for.")
+        elif needed == ROOT:
+            missing.append("The objective is answered last and cannot be waited for.")
     current = research.current
     if blocks_current:
         if current is None:
             missing.append("blocks_current needs a question in progress.")
+        elif research.attempt is not None and research.attempt.ended:
+            missing.append(f"The attempt at {current.id} has ended and is being evaluated.")
         elif any(reaches(research, needed, current.id) for needed in depends_on):
             missing.append(f"That would be a cycle: {current.id} would wait on itself.")
     if missing:
@@ -165,7 +209,7 @@ def decide_add_question(
         happened += [
             ev.DependencyAdded(at=at, question_id=current.id, depends_on_id=child.id),
             ev.AttemptClosed(at=at, reason="dependency_added"),
-            moved(current, "pending", "dependency_added", "agent", at, caused_by=child.id),
+            *returned(research, current, "dependency_added", "agent", at, caused_by=child.id),
         ]
         message += f"; {current.id} waits on it"
     return Accepted(tuple(happened), message)
@@ -179,6 +223,7 @@ def near_duplicate(research: Research, text: str, besides: str = "") -> Question
             question.status != "pruned"
             and question.id not in (besides, ROOT)
             and alike(question.question, text) >= limit
+            and not differ_in_kind(question.question, text)
         ):
             return question
     return None
@@ -238,8 +283,8 @@ def decide_reopen(
         return refuse(*missing)
     raised = max(question.priority, priority or 0.0, research.thresholds.gate_priority)
     trigger: Trigger = "contradiction" if actor == "code" else "reopened"
-    event = moved(question, "pending", trigger, actor, at, reason=one_line(why), caused_by=caused_by, priority=raised)
-    return Accepted((event,), f"{question_id} is pending again (P {raised:.2f})")
+    back = returned(research, question, trigger, actor, at, reason=one_line(why), caused_by=caused_by, priority=raised)
+    return Accepted(back, f"{question_id} is {back[-1].to_status} again (P {raised:.2f})")
 
 
 def decide_set_priority(
@@ -287,6 +332,8 @@ def decide_prune(
     is_current = research.current is not None and research.current.id == question_id
     if question.status == "in_progress" and not is_current:
         missing.append(f"{question_id} is being worked on elsewhere.")
+    if is_current and research.attempt is not None and research.attempt.ended:
+        missing.append(f"The attempt at {question_id} has ended and is being evaluated.")
     if missing:
         return refuse(*missing)
     why = one_line(reason)
@@ -345,7 +392,7 @@ def decide_rewrite(
     if old.status == "blocked":
         happened += [
             ev.DependencyDropped(at=at, question_id=question_id, depends_on_id=d, why="rewritten")
-            for d in _failed(research, question_id)
+            for d in failed_dependencies(research, question_id)
         ]
         happened.append(moved(old, "pending", "rewritten", actor, at, reason=one_line(why)))
     return Accepted(tuple(happened), f"{question_id} rewritten")
@@ -368,15 +415,7 @@ def decide_drop_dependency(
     happened: list[ev.Event] = [
         ev.DependencyDropped(at=at, question_id=question_id, depends_on_id=depends_on_id, why=one_line(why))
     ]
-    left = [d for d in _failed(research, question_id) if d != depends_on_id]
-    if question.status == "blocked" and not left:
+    failed = failed_dependencies(research, question_id)
+    if question.status == "blocked" and failed == (depends_on_id,):
         happened.append(moved(question, "pending", "dependency_met", actor, at, reason=one_line(why)))
     return Accepted(tuple(happened), f"{question_id} no longer waits on {depends_on_id}")
-
-
-def _failed(research: Research, question_id: str) -> tuple[str, ...]:
-    return tuple(
-        d
-        for d in research.dependencies.get(question_id, ())
-        if d in research.questions and research.questions[d].status == "pruned"
-    )

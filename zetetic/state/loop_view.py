@@ -18,9 +18,8 @@ def loop_view(research: Research, at: datetime) -> dict[str, Any]:
     left = budget_left(research, at, whole=True)
     last = research.evaluations[-1] if research.evaluations else None
     here = last.question_id if last else ""
-    answered = (
-        [research.questions[here].question] if last and here and research.questions[here].status == "resolved" else []
-    )
+    closed = last is not None and last.kind == "question" and last.routing.route == "Answered"
+    answered = [research.questions[here].question] if closed and research.questions[here].status == "resolved" else []
     action = research.action
     evidence = [
         {

@@ -63,6 +63,9 @@ class Research(Frozen):
     exploration_missing: tuple[str, ...] = ()
     """What the exploration gate still lacked when exploration ended; empty when it passed (D43)."""
     gate_passed: bool = False
+    exploration_stop: str = ""
+    exploration_detail: str = ""
+    """Why exploration ended, kept while synthesis is stopped and resumed (D54)."""
     reopens: int = 0
     atomic_reason: str = ""
 
@@ -92,6 +95,8 @@ class Research(Frozen):
     """Turns since an attempt was last under way: planning or conclusion, which no attempt bounds."""
     provider_errors: int = 0
     barren_rounds: int = 0
+    still_rounds: int = 0
+    """Records since a question or claim last changed status (L11)."""
     reminders: int = 0
     action: Action = Action()
     parse_defaults: tuple[str, ...] = ()

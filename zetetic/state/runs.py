@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from . import events as ev
+from .breakers import breaker
 from .citations import strip_bibliography
 from .decision import Accepted, Decision, refuse
-from .evaluation import conclude_exploration
-from .frontier_commands import decide_reopen
+from .evaluation import conclude_exploration, may_reopen
+from .evolve import fold
+from .frontier import failed_dependencies
+from .frontier_commands import decide_reopen, moved
 from .gates import cited_claims, exploration_gate, finalization_gate
 from .research import Research
 from .thresholds import Mode, Thresholds
@@ -97,6 +100,8 @@ def decide_resume(
     """Lets a run go on after a stop or a crash; what was added is recorded as an extension (D54)."""
     if research.status == "complete":
         return refuse("The run is complete; ask a new question in a new run.")
+    if min(turns, iterations, tokens, usd, seconds) < 0:
+        return refuse("Room is added, never taken: give numbers above zero.")
     t = research.thresholds
     added = bool(turns or iterations or tokens or usd or seconds)
     if research.status in ("reported", "failed") and not added:
@@ -122,7 +127,18 @@ def decide_resume(
         ev.RunResumed(at=at, paused_seconds=max(0.0, paused), extension=extension, thresholds=wider)
     ]
     if research.status in ("reported", "failed"):
+        if research.attempt is not None:
+            happened.append(ev.AttemptClosed(at=at, reason="extended"))
         happened.append(ev.PhaseChanged(at=at, phase="exploration", reason="extended"))
+    for question in research.questions.values():  # what was missing may be there now (A12)
+        if question.status == "blocked" and not failed_dependencies(research, question.id):
+            happened.append(moved(question, "pending", "prerequisite_met", "code", at, reason="resumed"))
+    then = fold(research, happened)
+    if research.status in ("stopped", "blocked"):  # the reserve is room enough: it goes on to its report
+        then = then.model_copy(update={"phase": "synthesis"})
+    spent = breaker(then, at)
+    if spent is not None and research.status != "running":
+        return refuse(f"There is no room for another turn: {spent} is used up, so add to that.")
     return Accepted(tuple(happened), f"run {research.run_id} goes on")
 
 
@@ -136,6 +152,8 @@ def decide_stop(research: Research, *, at: datetime, detail: str = "") -> Decisi
 
 def decide_finish(research: Research, why: str = "", *, at: datetime) -> Decision:
     """Ends exploration if its gate passes; lists all that is missing otherwise (D39, D42)."""
+    if research.phase != "exploration":
+        return refuse("Exploration is finished already.")
     missing = exploration_gate(research, why)
     if missing:
         return refuse(*missing)
@@ -151,18 +169,23 @@ def decide_finalize(
 ) -> Decision:
     """Takes a report, or goes back to exploration for a hole that would change the conclusion (D41, D44)."""
     attempt = research.attempt
+    if attempt is None or attempt.kind != "report":
+        return refuse("The report is written after exploration: finish_exploration comes first.")
+    if attempt.ended:
+        return refuse("The report is taken already and is being evaluated.")
     if reopen is not None:
         if research.reopens >= research.thresholds.max_reopens:
             return refuse(
                 f"Exploration was reopened {research.reopens} time(s), which is all (max_reopens): state the hole "
                 "under a heading 'Gaps'."
             )
+        if not may_reopen(research, at):
+            return refuse("Exploration ended on a bound and stays ended: state the hole under a heading 'Gaps'.")
         question_id, why = reopen
         decision = decide_reopen(research, question_id, why, at=at)
         if not isinstance(decision, Accepted):
             return decision
-        happened: list[ev.Event] = [ev.AttemptClosed(at=at, reason="reopened")] if attempt else []
-        happened += decision.events
+        happened: list[ev.Event] = [ev.AttemptClosed(at=at, reason="reopened"), *decision.events]
         happened.append(ev.PhaseChanged(at=at, phase="exploration", reason="reopened", detail=one_line(why)))
         return Accepted(tuple(happened), f"exploration goes on with {question_id}")
     missing = finalization_gate(research, report)

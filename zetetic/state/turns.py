@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from datetime import datetime
 from typing import get_args
 
@@ -10,14 +10,22 @@ from . import events as ev
 from .answers import decide_bound
 from .breakers import attempt_affordable, breaker, budget_left, ceiling_passed
 from .decision import Accepted, Decision
-from .evaluation import conclude_exploration, end_of_report, released
+from .evaluation import RenderReport, conclude_exploration, end_of_report, released, with_report
 from .evolve import evolve
-from .frontier import effective_priorities, expansion_due, is_actionable, select_next, stuck_on_blocked
-from .frontier_commands import decide_prune, moved
+from .frontier import (
+    effective_priorities,
+    expansion_due,
+    failed_dependencies,
+    is_actionable,
+    select_next,
+    stuck_on_blocked,
+)
+from .frontier_commands import decide_drop_dependency, decide_prune, moved, start_attempt
+from .gates import finalization_gate
 from .research import Research
-from .values import ROOT, Action, NextAction, Question, Stage
+from .values import ROOT, Action, Gap, NextAction, Question, Stage
+from .wording import one_line
 
-RenderReport = Callable[[Research], str]
 NOTES_TOOLS = frozenset({"notes_append", "notes_update", "notes_scratch", "notes_read"})
 VIEW_TOOLS = frozenset({"frontier_view", "challenges_view", "notes_read"})
 SEARCH_TOOLS = frozenset({"web_search", "fetch_page", "query"})
@@ -81,6 +89,8 @@ def stop_rule(research: Research) -> str:
     t = research.thresholds
     if research.barren_rounds >= t.barren_rounds_limit:
         return "stalled"
+    if research.still_rounds >= t.plateau_records:
+        return "plateau"
     return ""
 
 
@@ -114,17 +124,7 @@ def _select(log: _Log, at: datetime, worker: str) -> None:
         if stuck and r.stage_streak < t.planning_turns:
             return _turn(log, at, "planning", stuck[0].id, detail="unblock")
         if stuck:
-            for question in stuck:
-                pruned = decide_prune(
-                    log.research,
-                    question.id,
-                    f"blocked, and neither rewritten nor freed in {t.planning_turns} turns",
-                    at=at,
-                    actor="code",
-                    trigger="pruned_scope",
-                )
-                if isinstance(pruned, Accepted):
-                    log.add(*pruned.events)
+            _unblock(log, at)
             return _select(log, at, worker)
     if not matters and r.root.status in ("resolved", "unresolvable"):
         if r.stage_streak >= t.conclusion_turns:
@@ -139,20 +139,25 @@ def _select(log: _Log, at: datetime, worker: str) -> None:
         log.add(*conclude_exploration(r, f"breaker:{breaker(r, at) or 'tokens'}", at=at))
         return None
     log.add(moved(chosen, "in_progress", "selected", "code", at, worker=worker))
-    _start_attempt(log, at, "question", chosen.id)
+    log.add(*start_attempt(log.research, "question", chosen.id, at=at))
     return _turn(log, at, "acting", chosen.id)
 
 
-def _start_attempt(log: _Log, at: datetime, kind: str, question_id: str) -> None:
-    number = log.research.attempts + 1
-    for directive in log.research.directives:
-        if not directive.delivered_in:
-            log.add(ev.DirectiveDelivered(at=at, number=directive.number, attempt=number))
-    log.add(
-        ev.AttemptStarted(
-            at=at, number=number, kind="report" if kind == "report" else "question", question_id=question_id
-        )
-    )
+def _unblock(log: _Log, at: datetime) -> None:
+    """Prunes what nobody freed in time, and what that blocks in turn; each stays named as a gap (D11, A16)."""
+    why = f"blocked, and neither rewritten nor freed in {log.research.thresholds.planning_turns} turns"
+    while stuck := stuck_on_blocked(log.research):
+        for question in stuck:
+            if question.id == ROOT:  # the objective cannot be pruned, so it is answered without what was pruned
+                for gone in failed_dependencies(log.research, ROOT):
+                    freed = decide_drop_dependency(log.research, ROOT, gone, why, at=at, actor="code")
+                    log.add(*(freed.events if isinstance(freed, Accepted) else ()))
+                continue
+            dropped = decide_prune(log.research, question.id, why, at=at, actor="code", trigger="pruned_scope")
+            if isinstance(dropped, Accepted):
+                log.add(*dropped.events)
+                gap = Gap(text=f"not looked into: {one_line(question.question)}", question_id=question.id)
+                log.add(ev.GapNoted(at=at, gap=gap))
 
 
 def _synthesize(log: _Log, at: datetime, render: RenderReport) -> None:
@@ -161,7 +166,7 @@ def _synthesize(log: _Log, at: datetime, render: RenderReport) -> None:
     if fired is not None:
         return log.add(*out_of_reserve(r, fired, at, render))
     if r.attempt is None:
-        _start_attempt(log, at, "report", ROOT)
+        log.add(*start_attempt(r, "report", ROOT, at=at))
     last = budget_left(log.research, at).turns <= 1
     return _turn(log, at, "synthesizing", ROOT, forced_tool="finalize_report" if last else "")
 
@@ -169,21 +174,18 @@ def _synthesize(log: _Log, at: datetime, render: RenderReport) -> None:
 def out_of_reserve(research: Research, fired: str, at: datetime, render: RenderReport) -> tuple[ev.Event, ...]:
     """The run ends although no report was accepted in time (D46): a draft that passed the gate goes out as reported,
     else code renders one from the notes, and the run has failed for the breaker named."""
-    if research.report.draft:
-        ended = end_of_report(research, at, answered=False, report_text=render(research))
+    if research.report.draft and not finalization_gate(research, research.report.draft):
+        ended = end_of_report(research, at, answered=False, render=render)
         return (ended,)
     drafted = ev.ReportDrafted(at=at, text="", rendered_by_code=True)
     rendered = evolve(research, drafted)
-    return (
-        drafted,
-        ev.RunEnded(
-            at=at,
-            status="failed",
-            stop_reason=f"breaker:{fired}",
-            detail="the reserve for the report was used up",
-            report=render(rendered),
-        ),
+    ended = ev.RunEnded(
+        at=at,
+        status="failed",
+        stop_reason=f"breaker:{fired}",
+        detail="the reserve for the report was used up",
     )
+    return (drafted, with_report(rendered, ended, render))
 
 
 def _turn(log: _Log, at: datetime, stage: Stage, question_id: str, *, detail: str = "", forced_tool: str = "") -> None:
@@ -214,6 +216,8 @@ def unverified_that_matter(research: Research) -> tuple[str, ...]:
 def allowed_tools(research: Research) -> frozenset[str]:
     """The tools the stage under way allows; the others are refused by code, not taken away (D30, D41, D55)."""
     turn = research.turn
+    if research.phase == "synthesis" and turn.stage != "synthesizing":  # exploration ended within this turn (D41)
+        return VIEW_TOOLS
     if turn.forced_tool:
         return frozenset({turn.forced_tool})
     match turn.stage:
@@ -279,14 +283,14 @@ def _bound(log: _Log, at: datetime) -> None:
         log.add(ev.AttemptEnded(at=at, outcome="breaker"))
     elif attempt.turns >= r.thresholds.attempt_turns:
         log.add(ev.AttemptEnded(at=at, outcome="turns"))
-    elif (at - attempt.started_at).total_seconds() >= r.thresholds.attempt_seconds:
+    elif (at - attempt.started_at).total_seconds() - attempt.paused_seconds >= r.thresholds.attempt_seconds:
         log.add(ev.AttemptEnded(at=at, outcome="time"))
 
 
 def _last_turn_spent(log: _Log, at: datetime, render: RenderReport) -> None:
     """The last turn was forced to report and its report was refused: code renders one from the notes (D46)."""
     log.add(ev.ReportDrafted(at=at, text="", rendered_by_code=True), ev.AttemptClosed(at=at, reason="last turn"))
-    log.add(end_of_report(log.research, at, answered=False, report_text=render(log.research)))
+    log.add(end_of_report(log.research, at, answered=False, render=render))
 
 
 def action_of(called: Collection[str], queries: tuple[str, ...], urls: tuple[str, ...]) -> Action | None:

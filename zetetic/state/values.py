@@ -259,6 +259,8 @@ class Attempt(Frozen):
     expired: bool = False
     tokens: int = 0
     usd: float = 0.0
+    paused_seconds: float = 0.0
+    """Time no process was working on it; not counted against the attempt's time (seconds)."""
     new_evidence: int = 0
     searched: bool = False
 

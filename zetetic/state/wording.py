@@ -16,6 +16,7 @@ _FUNCTION_WORDS = frozenset(
     )
     for word in line.split()
 )
+_NEGATIONS = frozenset({"not", "no", "never", "without", "none", "nor", "neither", "t"})
 _FILLERS = frozenset(
     {"again", "really", "indeed", "actually", "please", "check", "confirm", "verify", "true", "correct"}
 )
@@ -49,6 +50,12 @@ def alike(a: str, b: str) -> float:
     if not first or not second:
         return 0.0
     return len(first & second) / len(first | second)
+
+
+def differ_in_kind(a: str, b: str) -> bool:
+    """Whether a number or a negation stands in one of two texts only, so that alike wordings ask different things."""
+    odd = content_words(a) ^ content_words(b)
+    return any(word in _NEGATIONS or any(char.isdigit() for char in word) for word in odd)
 
 
 def one_line(text: str, limit: int = 0) -> str:

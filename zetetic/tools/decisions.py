@@ -9,6 +9,7 @@ from typing import Any
 
 from zetetic.state import answers, challenges, claims, frontier_commands, runs
 from zetetic.state.decision import Accepted, Decide, Decision, in_turn, refuse
+from zetetic.state.frontier import expansion_due
 from zetetic.state.notes import notes_of, render_notes
 from zetetic.state.research import Research
 from zetetic.state.turns import allowed_tools
@@ -104,7 +105,7 @@ def _next(r: Research, call: Call) -> Decision:
         return frontier_commands.decide_atomic(r, call.args.atomic_reason, at=call.at)
     if r.current is not None:
         return frontier_commands.decide_select(r, at=call.at)
-    if frontier_commands.expansion_due(r):
+    if expansion_due(r):
         return frontier_commands.decide_select(r, at=call.at)
     return Accepted((), "The next question is selected at the start of the next turn.")
 

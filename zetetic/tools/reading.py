@@ -1,4 +1,4 @@
-"""Tool calls that reach outside: searching and fetching, and what is observed of their results (D10, D30, D37, R6, R8)."""
+"""Tool calls that reach outside: searching and fetching, and what is observed of them (D10, D30, D37, R6, R8)."""
 
 from __future__ import annotations
 

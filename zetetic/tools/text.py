@@ -49,7 +49,8 @@ def _hit_text(number: int, hit: Hit, known: dict[str, str]) -> str:
     source = known.get(hit.url)
     seen = f" (read: {source})" if source else ""
     date = f" {hit.date}" if hit.date else ""
-    return f'[{number}] {hit.url}{seen} "{neutral(one_line(hit.title, 120))}"{date}\n    {neutral(one_line(hit.snippet, 320))}'
+    title, snippet = neutral(one_line(hit.title, 120)), neutral(one_line(hit.snippet, 320))
+    return f'[{number}] {hit.url}{seen} "{title}"{date}\n    {snippet}'
 
 
 def view_question(research: Research, question_id: str) -> str:

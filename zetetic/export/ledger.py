@@ -1,0 +1,251 @@
+"""The run's ledger as plain JSON values: loop state, budget, iteration records, recovery (L2, L4, L9, LEDGER.md).
+
+Each is a function of the research, so the folder can be rebuilt at any time and gives the same lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+from zetetic.state.breakers import budget_left
+from zetetic.state.frontier import select_next
+from zetetic.state.research import Research
+from zetetic.state.values import Evaluation
+from zetetic.state.wording import one_line
+
+from .gaps import shortfalls
+
+SCHEMA_VERSION = "1.0"
+DEFAULT_CRITERION = "The objective is answered by claims that passed the exploration gate and the finalization gate."
+LoopStatus = Literal["initialized", "running", "stopped", "blocked"]
+LoopDecision = Literal["continue", "revise", "delegate", "stop", "blocked"]
+
+
+def timestamp(at: datetime | None) -> str:
+    """UTC in RFC 3339, such as `2026-01-01T00:00:00Z`; '' for None."""
+    if at is None:
+        return ""
+    moment = at.astimezone(UTC) if at.tzinfo else at
+    return moment.replace(tzinfo=None).isoformat() + "Z"
+
+
+def loop_status(research: Research) -> LoopStatus:
+    """The run's status in the ledger's words."""
+    if research.status == "running":
+        return "running" if research.turns or research.evaluations else "initialized"
+    return "blocked" if research.status == "blocked" else "stopped"
+
+
+def loop_state(research: Research) -> dict[str, Any]:
+    """`loop_state.json` (L1)."""
+    plateau = f"{research.thresholds.plateau_records} records in a row in which gaps do not shrink"
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "run_id": research.run_id,
+        "goal": research.objective,
+        "success_criteria": list(research.criteria) or [DEFAULT_CRITERION],
+        "scope": research.scope,
+        "exclusions": list(research.exclusions),
+        "default_mode": research.mode,
+        "status": loop_status(research),
+        "stop_flags": {
+            "stop_on_guard_fail": True,
+            "stop_on_missing_evidence": True,
+            "stop_on_scope_change": True,
+        },
+        "plateau_rule": f"{plateau} and no question or claim changes status",
+        "created_at": timestamp(research.opened_at),
+        "updated_at": timestamp(research.updated_at),
+        "last_iteration": len(research.evaluations),
+    }
+
+
+def budget(research: Research, at: datetime) -> dict[str, Any]:
+    """`budget.json`. Tokens and US dollars of 0 are unlimited; seconds of wall clock."""
+    t = research.thresholds
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "budget_owner": "user",
+        "max_iterations": t.max_iterations,
+        "max_wall_time_seconds": t.max_wall_time_seconds,
+        "max_tokens": t.max_total_tokens,
+        "max_usd": t.max_cost_usd,
+        "max_depth": t.max_depth,
+        "max_hops": t.max_hops,
+        "max_child_workers": t.max_parallel,
+        "spent_iterations": len(research.evaluations),
+        "spent_tokens": research.usage.tokens,
+        "spent_usd": research.usage.usd,
+        "extensions": [
+            {
+                "at": timestamp(extension.at),
+                "by": extension.by,
+                "iterations": extension.iterations,
+                "tokens": extension.tokens,
+                "usd": extension.usd,
+                "seconds": extension.seconds,
+            }
+            for extension in research.extensions
+        ],
+        "created_at": timestamp(research.opened_at),
+        "updated_at": timestamp(at),
+    }
+
+
+# Iteration records.
+
+
+def iteration_records(research: Research, proof_ids: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """`iterations.jsonl`, a record an attempt. `proof_ids` are cited by the record of a success (L5)."""
+    records = [_record(research, n, evaluation) for n, evaluation in enumerate(research.evaluations, 1)]
+    if records and research.status != "running":
+        _end(research, records[-1])
+    if records and records[-1]["stop_reason"] == "success_criteria_met":
+        records[-1]["evidence_checked"]["evidence_ids"] = list(proof_ids)
+    return records
+
+
+def _record(research: Research, number: int, evaluation: Evaluation) -> dict[str, Any]:
+    decision = _decision(research, evaluation)
+    blocker = (evaluation.missing or evaluation.steer or evaluation.outcome) if _is_blocked(evaluation) else ""
+    stop_reason = ""
+    if number >= _cap_at(research, evaluation.at) and decision not in ("stop", "blocked"):
+        decision, stop_reason = "stop", "breaker:iterations"
+    elif decision == "stop":
+        stop_reason = "reported"
+    going_on = decision in ("continue", "revise", "delegate")
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "iteration": number,
+        "timestamp": timestamp(evaluation.at),
+        "mode": research.mode,
+        "objective": evaluation.objective or research.objective,
+        "input_refs": [evaluation.question_id],
+        "evidence_checked": {
+            "source_ids": list(evaluation.source_ids),
+            "claim_ids": list(evaluation.claim_ids),
+            "evidence_ids": [],
+            "guard_refs": _challenges_of(research, evaluation),
+        },
+        "actions_taken": list(evaluation.actions),
+        "output": evaluation.output,
+        "remaining_gaps": list(evaluation.remaining_gaps),
+        "budget_delta": {
+            "iterations": 1,
+            "tokens": evaluation.tokens,
+            "usd": evaluation.usd,
+            "wall_time_seconds": evaluation.seconds,
+        },
+        "decision": decision,
+        "next_objective": _next_objective(research, evaluation) if going_on else "",
+        "blocker": one_line(blocker),
+        "stop_reason": stop_reason,
+        "gates": [gate.model_dump() for gate in evaluation.gates],
+        "routing": {**evaluation.routing.model_dump(), "route": evaluation.routing.route.lower()},
+    }
+
+
+def _is_blocked(evaluation: Evaluation) -> bool:
+    return evaluation.routing.route == "Blocked"
+
+
+def _decision(research: Research, evaluation: Evaluation) -> LoopDecision:
+    """Route → decision, one table (LEDGER.md)."""
+    is_report = evaluation.kind == "report"
+    match evaluation.routing.route:
+        case "Answered" | "Reported":
+            return "stop" if is_report else "continue"
+        case "Retry":
+            return "revise"
+        case "Diversify":
+            return "delegate" if research.thresholds.max_parallel > 1 else "revise"
+        case "Blocked":
+            return "blocked" if is_report else "revise"
+
+
+def _cap_at(research: Research, at: datetime) -> int:
+    """The cap on records that was in force at a time: later extensions do not count (L4)."""
+    later = sum(extension.iterations for extension in research.extensions if extension.at > at)
+    return research.thresholds.max_iterations - later
+
+
+def _challenges_of(research: Research, evaluation: Evaluation) -> list[str]:
+    start = evaluation.at - timedelta(seconds=evaluation.seconds)
+    return [
+        c.id
+        for c in research.challenges.values()
+        if c.question_id == evaluation.question_id and start <= c.at <= evaluation.at
+    ]
+
+
+def _next_objective(research: Research, evaluation: Evaluation) -> str:
+    """From this record alone, so that a line once written stays as it is."""
+    if evaluation.routing.route in ("Answered", "Reported"):
+        return evaluation.remaining_gaps[0] if evaluation.remaining_gaps else f"Report: {research.objective}"
+    return " ".join(part for part in (evaluation.objective or research.objective, evaluation.steer) if part)
+
+
+def _end(research: Research, record: dict[str, Any]) -> None:
+    """The last record of a run that ended: stop or blocked, with the reason (L4, D48)."""
+    blocked = research.status == "blocked"
+    won = research.status == "complete" and research.stop_reason != "no_change"
+    reason = "success_criteria_met" if won else (research.stop_reason or record["stop_reason"] or research.status)
+    record |= {"decision": "blocked" if blocked else "stop", "next_objective": "", "stop_reason": reason}
+    if blocked:
+        record["blocker"] = one_line(active_blockers(research))
+
+
+# Recovery.
+
+
+def active_blockers(research: Research) -> str:
+    """What keeps the run, or some of its questions, from going on; '' if nothing does."""
+    found = [research.stop_reason.removeprefix("blocked:")] if research.status == "blocked" else []
+    if found and research.stop_detail:
+        found[0] += f" ({research.stop_detail})"
+    found += [
+        f"{q.id} is blocked: {one_line(q.question, 120)}" for q in research.questions.values() if q.status == "blocked"
+    ]
+    return "; ".join(found)
+
+
+def next_safe_action(research: Research) -> str:
+    """The one action that recovery may take (L3, L9)."""
+    if research.status == "complete":
+        return "none: the run is complete"
+    if research.status == "blocked":
+        return f"remove the blocker ({active_blockers(research) or 'unknown'}), then resume the run"
+    if research.status in ("reported", "failed"):
+        return "resume the run with a larger budget, or accept the report with its gaps"
+    if research.phase == "synthesis":
+        return "resume: write the report from the notes"
+    if research.pending:
+        return f"resume: extract the {len(research.pending)} texts that were read and not yet recorded"
+    current = research.current or select_next(research)
+    if current is None:
+        return "resume: check the exploration gate"
+    return f"resume: work on {current.id}: {one_line(current.question, 200)}"
+
+
+def recovery(research: Research, at: datetime) -> str:
+    """`recovery.md` (L9)."""
+    left = budget_left(research, at, whole=True)
+    tokens = "unlimited" if left.tokens is None else str(left.tokens)
+    usd = "unlimited" if left.usd is None else f"{left.usd:.4f}"
+    gaps = [one_line(gap.text, 200) for gap in shortfalls(research)]
+    lines = {
+        "Goal": one_line(research.objective),
+        "Status": loop_status(research) + (f" ({research.stop_reason})" if research.stop_reason else ""),
+        "Last completed iteration": str(len(research.evaluations)),
+        "Next safe action": next_safe_action(research),
+        "Remaining evidence gaps": "; ".join(gaps) or "none",
+        "Active blockers": one_line(active_blockers(research)) or "none",
+        "Budget remaining": (
+            f"{left.records} iterations, {left.turns} turns, {tokens} tokens, {usd} US dollars, "
+            f"{left.seconds:.0f} seconds"
+        ),
+    }
+    bullets = "".join(f"- {name}: {value}\n" for name, value in lines.items())
+    return f"# Autonomous Research Loop Recovery\n\n{bullets}"

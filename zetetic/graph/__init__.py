@@ -1,0 +1,1 @@
+"""The wiring: graph, savers, and running a research from Python."""

@@ -1,0 +1,209 @@
+"""Running a research from Python: start, resume, stop, in async and in plain code."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+from uuid import uuid4
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphDrained
+from langgraph.runtime import RunControl
+
+from zetetic.export import result_claims, result_gaps, result_sources
+from zetetic.nodes.channels import Input
+from zetetic.nodes.context import Context
+from zetetic.nodes.route import write_folder
+from zetetic.nodes.workbench import SetupError, Workbench, recursion_limit, workbench
+from zetetic.state.decision import Refusal
+from zetetic.state.loop_view import loop_view
+from zetetic.state.research import Research
+from zetetic.state.runs import decide_resume, decide_stop
+from zetetic.store import Store
+
+from .checkpointers import sqlite_saver
+from .result import ResearchResult
+from .wiring import build_graph
+
+Progress = Callable[[dict[str, Any], Research], None]
+"""Called after each node that closed a turn or an attempt, with its channel update and the research as it stands."""
+
+TURN_ENDS = frozenset({"state", "update", "route"})
+
+
+def new_id() -> str:
+    """A run id for a person to type: 12 hexadecimal digits."""
+    return uuid4().hex[:12]
+
+
+def checkpoints_path(context: Context) -> Path:
+    """Where the checkpoints of a context's runs live."""
+    return Path(context.home) / "checkpoints.db"
+
+
+async def aresearch(
+    objective: str,
+    *,
+    context: Context | None = None,
+    criteria: Sequence[str] = (),
+    scope: str = "",
+    exclusions: Sequence[str] = (),
+    directives: Sequence[str] = (),
+    run_id: str | None = None,
+    control: RunControl | None = None,
+    progress: Progress | None = None,
+) -> ResearchResult:
+    """Researches an objective to its end and gives report, claims, sources and gaps.
+
+    Raises SetupError, ModelError, DocumentsError or StoreError before anything is spent, each saying what to do. A
+    `control` whose drain is requested ends the step under way; the run is then `stopped` and can be resumed.
+    """
+    if not objective.strip():
+        raise SetupError("The objective is empty: say what is to be found out.")
+    given: Input = {
+        "objective": objective,
+        "criteria": list(criteria),
+        "scope": scope,
+        "exclusions": list(exclusions),
+        "directives": list(directives),
+    }
+    chosen = run_id or new_id()
+    start = cast(Any, {**given, "run_id": chosen})
+    async with workbench(context or Context()) as bench:
+        if await bench.store.exists(chosen):
+            raise SetupError(f"There is a run {chosen!r} already: resume it, or take another id.")
+        return await _drive(bench, chosen, start, control, progress)
+
+
+async def aresume(
+    run_id: str,
+    *,
+    context: Context | None = None,
+    turns: int = 0,
+    iterations: int = 0,
+    tokens: int = 0,
+    usd: float = 0.0,
+    seconds: float = 0.0,
+    control: RunControl | None = None,
+    progress: Progress | None = None,
+) -> ResearchResult:
+    """Lets a run go on after a stop, a crash or a block; a reported one needs room (D54)."""
+    async with workbench(context or Context()) as bench:
+        if not await bench.store.exists(run_id):
+            raise SetupError(f"There is no run {run_id!r} in {bench.context.database_path}: `zetetic runs` lists them.")
+        done = await bench.store.execute(
+            run_id,
+            lambda r: decide_resume(
+                r,
+                at=bench.clock(),
+                by=bench.context.user or "user",
+                turns=turns,
+                iterations=iterations,
+                tokens=tokens,
+                usd=usd,
+                seconds=seconds,
+            ),
+            reason="resume",
+        )
+        if isinstance(done.decision, Refusal):
+            raise SetupError(" ".join(done.decision.missing))
+        return await _drive(bench, run_id, None, control, progress)
+
+
+async def _drive(
+    bench: Workbench,
+    run_id: str,
+    start: Any,
+    control: RunControl | None,
+    progress: Progress | None,
+) -> ResearchResult:
+    config: RunnableConfig = {
+        "configurable": {"thread_id": run_id},
+        "recursion_limit": recursion_limit(bench.thresholds),
+    }
+    async with sqlite_saver(checkpoints_path(bench.context)) as saver:
+        graph = build_graph().compile(checkpointer=saver, name="zetetic")
+        snapshot = await graph.aget_state(config)
+        if start is None and not snapshot.next:
+            # The last invocation came to an end, or never began: go on from the log with a step of its own.
+            start = {"run_id": run_id}
+        try:
+            async for mode, chunk in graph.astream(
+                start,
+                config,
+                context=bench.context,
+                stream_mode=["updates"],
+                durability="sync",
+                control=control,
+            ):
+                if progress is not None and mode == "updates":
+                    await _tell(bench, run_id, chunk, progress)
+        except GraphDrained:
+            return await _stopped(bench, run_id)
+    return await load_result(bench, run_id)
+
+
+async def _tell(bench: Workbench, run_id: str, chunk: Any, progress: Progress) -> None:
+    for node, update in chunk.items():
+        if node in TURN_ENDS and isinstance(update, dict):
+            progress(update, await bench.store.load(run_id))
+
+
+async def _stopped(bench: Workbench, run_id: str) -> ResearchResult:
+    if await bench.store.exists(run_id):
+        done = await bench.store.execute(run_id, lambda r: decide_stop(r, at=bench.clock()), reason="stop")
+        await write_folder(bench, done.research)
+    return await load_result(bench, run_id)
+
+
+async def load_result(bench: Workbench, run_id: str) -> ResearchResult:
+    """The result of a run as it stands in the store."""
+    return result_of(await bench.store.load(run_id), bench)
+
+
+def result_of(r: Research, bench: Workbench) -> ResearchResult:
+    """The result value of a research."""
+    return ResearchResult(
+        run_id=r.run_id,
+        status=r.status,
+        stop_reason=r.stop_reason,
+        report=r.report.final,
+        claims=result_claims(r),
+        sources=result_sources(r),
+        gaps=result_gaps(r),
+        usage=r.usage.model_dump(),
+        loop=loop_view(r, bench.clock()),
+        research=r,
+    )
+
+
+def research(objective: str, **options: Any) -> ResearchResult:
+    """`aresearch` for code without an event loop; takes the same arguments.
+
+    Raises RuntimeError inside a running loop: await `aresearch` there.
+    """
+    return _in_new_loop(lambda: aresearch(objective, **options), "aresearch")
+
+
+def resume(run_id: str, **options: Any) -> ResearchResult:
+    """`aresume` for code without an event loop; takes the same arguments."""
+    return _in_new_loop(lambda: aresume(run_id, **options), "aresume")
+
+
+def _in_new_loop(work: Callable[[], Any], name: str) -> ResearchResult:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return cast(ResearchResult, asyncio.run(work()))
+    raise RuntimeError(f"An event loop is running here: use `await zetetic.{name}(…)`.")
+
+
+@asynccontextmanager
+async def open_store(context: Context | None = None) -> AsyncIterator[Store]:
+    """The store of a context, for reading what runs left behind."""
+    chosen = context or Context()
+    async with await Store.open(chosen.database_path) as store:
+        yield store

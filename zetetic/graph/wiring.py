@@ -1,0 +1,58 @@
+"""The graph as drawn: five steps of a turn, four arms side by side, one router (A2, R9)."""
+
+from __future__ import annotations
+
+from langgraph.graph import END, START, StateGraph
+
+from zetetic.nodes.act import act
+from zetetic.nodes.channels import Channels, Input, Output
+from zetetic.nodes.completeness import completeness
+from zetetic.nodes.context import Context
+from zetetic.nodes.critique import critique
+from zetetic.nodes.decide import decide
+from zetetic.nodes.judge import judge
+from zetetic.nodes.observe import observe
+from zetetic.nodes.route import route
+from zetetic.nodes.state import state
+from zetetic.nodes.update import update
+from zetetic.nodes.verify import verify
+
+ARM_NODES = ("judge", "verify", "critique", "completeness")
+STEPS_PER_TURN = 5
+"""Supersteps of a turn; an evaluation adds two."""
+
+
+def _after(channels: Channels) -> list[str]:
+    """Where the loop goes next: what the last node wrote, and nothing else (LANGGRAPH: Building)."""
+    where = channels.get("next") or "route"
+    if where == "arms":
+        return list(ARM_NODES)
+    return [END if where == "end" else where]
+
+
+def build_graph() -> StateGraph[Channels, Context, Input, Output]:
+    """The research loop as a StateGraph, not compiled: compile it with your own saver, or use it as a node."""
+    graph = StateGraph(Channels, context_schema=Context, input_schema=Input, output_schema=Output)
+    for name, node in (
+        ("state", state),
+        ("decide", decide),
+        ("act", act),
+        ("observe", observe),
+        ("update", update),
+        ("judge", judge),
+        ("verify", verify),
+        ("critique", critique),
+        ("completeness", completeness),
+        ("route", route),
+    ):
+        graph.add_node(name, node)  # type: ignore[call-overload]  # langgraph types a node by its own protocols
+    graph.add_edge(START, "state")
+    graph.add_conditional_edges("state", _after, ["decide", *ARM_NODES, "route"])
+    graph.add_edge("decide", "act")
+    graph.add_edge("act", "observe")
+    graph.add_edge("observe", "update")
+    graph.add_conditional_edges("update", _after, ["state", *ARM_NODES, "route"])
+    for arm in ARM_NODES:
+        graph.add_edge(arm, "route")
+    graph.add_conditional_edges("route", _after, ["state", END])
+    return graph

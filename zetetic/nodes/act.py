@@ -1,0 +1,134 @@
+"""ACT: runs each tool call once: readings side by side, decisions in order, every result stored."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from zetetic.sources import FetchFailure, SearchResult, SearchStatus
+from zetetic.state.research import Research
+from zetetic.state.turns import allowed_tools
+from zetetic.tools import READS, TOOLS, Call, decide_call, quoted_sources, read_args
+from zetetic.tools.reading import ReadResult, fetch, refusal, search, seen_before
+from zetetic.tools.schemas import FetchPage, WebSearch
+
+from .channels import Channels
+from .context import Context
+from .decide import kept_answer
+from .keys import step_key, task_key
+from .workbench import Workbench, bench_of
+
+
+async def act(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Executes the answer's calls; a call that was executed before a crash is not executed again."""
+    bench = await bench_of(runtime)
+    run_id = channels["run_id"]
+    turn = channels.get("turn")
+    if turn is None or not turn.answer:
+        return {}
+    key = task_key(runtime)
+    kept = await kept_answer(bench, turn.answer)
+    r = await bench.store.load(run_id)
+    done = await bench.store.effects(key)
+    calls = kept["calls"][: r.thresholds.max_calls_per_turn]
+    for extra in kept["calls"][r.thresholds.max_calls_per_turn :]:
+        text = f"Not executed: at most {r.thresholds.max_calls_per_turn} calls are executed in one turn."
+        await bench.store.put_effect(run_id, key, extra["id"], text)
+    reads = [call for call in calls if call["name"] in READS and call["id"] not in done]
+    await asyncio.gather(*(_read(bench, r, key, call) for call in reads))
+    for call in calls:
+        if call["name"] not in READS and call["id"] not in done:
+            await _decide(bench, run_id, key, call, step_key(runtime))
+    return {"turn": turn.model_copy(update={"act": key})}
+
+
+async def _decide(bench: Workbench, run_id: str, key: str, call: dict[str, Any], step: str) -> None:
+    name, call_id = call["name"], call["id"]
+    args = read_args(name, call["args"]) if name in TOOLS else f"There is no tool {name!r}."
+    if isinstance(args, str):
+        await bench.store.put_effect(run_id, key, call_id, args)
+        return
+    r = await bench.store.load(run_id)
+    pages: dict[str, str] = {}
+    for source_id in quoted_sources(args):
+        source = r.sources.get(source_id)
+        page = await bench.store.page(source.sha256) if source is not None and source.sha256 else None
+        if page is not None:
+            pages[source_id] = page.text
+    made = Call(args=args, at=bench.clock(), question_id=r.turn.question_id or "q_001", pages=pages)
+    await bench.store.execute(
+        run_id,
+        lambda now: decide_call(now, name, made),
+        effect=(key, call_id),
+        step_key=step,
+        reason=name,
+    )
+
+
+async def _read(bench: Workbench, r: Research, key: str, call: dict[str, Any]) -> None:
+    result, text, page_meta = await _carried_out(bench, r, call)
+    if result.page is not None:
+        await bench.store.put_page(
+            text,
+            url=result.page.url,
+            final_url=result.page.final_url,
+            title=result.page.title,
+            media_type=result.page.media_type,
+            fetched_at=bench.clock(),
+        )
+    await bench.store.put_effect(r.run_id, key, call["id"], page_meta, result.model_dump_json())
+
+
+async def _carried_out(bench: Workbench, r: Research, call: dict[str, Any]) -> tuple[ReadResult, str, str]:
+    name, call_id = call["name"], call["id"]
+    query = str(call["args"].get("query") or call["args"].get("url") or "")
+    tool = "web_search" if name == "web_search" else "fetch_page"
+    args = read_args(name, call["args"])
+    why = args if isinstance(args, str) else ""
+    if not why and name not in allowed_tools(r):
+        why = f"{name} is not allowed while {r.turn.stage}; allowed now: {', '.join(sorted(allowed_tools(r)))}."
+    canonical = bench.identity(args.url) if isinstance(args, FetchPage) else ""
+    if not why and isinstance(args, WebSearch | FetchPage):
+        why = refusal(r, args, canonical)
+    if why or not isinstance(args, WebSearch | FetchPage):
+        refused = ReadResult.model_validate({"call_id": call_id, "tool": tool, "query": query, "refused": why})
+        return refused, "", ""
+    seconds = r.thresholds.tool_seconds
+    if isinstance(args, FetchPage):
+        known = seen_before(r, canonical)
+        if known is not None:
+            return (
+                ReadResult(call_id=call_id, tool="fetch_page", query=args.url, canonical=canonical, seen=known.id),
+                "",
+                "",
+            )
+        try:
+            async with asyncio.timeout(seconds):
+                result, text = await fetch(args, call_id, bench.fetcher, canonical)
+        except TimeoutError:
+            late = FetchFailure(url=args.url, kind="timeout", message=f"It took longer than {seconds:g} seconds.")
+            return (
+                ReadResult(call_id=call_id, tool="fetch_page", query=args.url, canonical=canonical, failure=late),
+                "",
+                "",
+            )
+        return result, text, ""
+    try:
+        async with asyncio.timeout(seconds):
+            return await search(args, call_id, bench.providers, r.thresholds.search_limit), "", ""
+    except TimeoutError:
+        found = SearchResult(
+            provider="search",
+            status=SearchStatus.FAILED,
+            hits=(),
+            detail=f"It took longer than {seconds:g} seconds.",
+        )
+        return (
+            ReadResult(
+                call_id=call_id, tool="web_search", query=args.query, challenge_id=args.challenge_id, search=found
+            ),
+            "",
+            "",
+        )

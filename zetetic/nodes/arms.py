@@ -1,0 +1,96 @@
+"""What the four arms share: the attempt as each may see it, one narrowed call, a conservative value (A2, A9)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import HumanMessage, SystemMessage
+from langgraph.errors import GraphBubbleUp
+from langgraph.runtime import Runtime
+
+from zetetic.state.evaluation import Arm, ArmResult, conservative
+from zetetic.state.research import Research
+from zetetic.state.values import Attempt, Question
+from zetetic.tools import Args, read_args, tool_schema
+
+from .asking import ask
+from .channels import Channels
+from .context import Context
+from .keys import task_key
+from .workbench import Workbench, bench_of
+
+
+@dataclass(frozen=True, slots=True)
+class ArmView:
+    """The attempt under evaluation: the same for all arms, and nothing of what another arm said."""
+
+    bench: Workbench
+    research: Research
+    attempt: Attempt
+    question: Question
+    key: str
+
+    @property
+    def is_report(self) -> bool:
+        """Whether the attempt is the run's report."""
+        return self.attempt.kind == "report"
+
+    @property
+    def result(self) -> str:
+        """What the attempt proposes: an answer or the report's draft; '' if it ended without one."""
+        if self.attempt.outcome not in ("resolved", "finalized"):
+            return ""
+        return self.research.report.draft if self.is_report else self.attempt.answer
+
+
+async def call_arm(
+    view: ArmView, arm: Arm, system: str, prompt: str, tool: tuple[str, type[Args]]
+) -> tuple[dict[str, Any] | None, str]:
+    """One forced call on the evaluator's narrowed budget; the arguments, or None and the answer's text (A23)."""
+    name, schema = tool
+    t = view.research.thresholds
+    answer = await ask(
+        view.bench,
+        view.research.run_id,
+        view.key,
+        "evaluator",
+        [SystemMessage(system), HumanMessage(prompt)],
+        [tool_schema(name, schema)],
+        allowed=frozenset({name}),
+        choice=name,
+        seconds=min(t.arm_seconds, t.call_seconds),
+        must_call=True,
+    )
+    for call in answer.calls:
+        args = read_args(name, call.args, schema)
+        if not isinstance(args, str):
+            return args.model_dump(), answer.text
+    return None, answer.text
+
+
+async def run_arm(
+    channels: Channels,
+    runtime: Runtime[Context],
+    arm: Arm,
+    work: Callable[[ArmView], Awaitable[ArmResult]],
+) -> dict[str, Any]:
+    """Runs one arm within its time; whatever happens, the run goes on with the conservative value (A9)."""
+    bench = await bench_of(runtime)
+    r = await bench.store.load(channels["run_id"])
+    attempt = r.attempt
+    if attempt is None:
+        return {}
+    view = ArmView(bench, r, attempt, r.questions[attempt.question_id], task_key(runtime))
+    try:
+        async with asyncio.timeout(r.thresholds.arm_seconds):
+            result = await work(view)
+    except GraphBubbleUp:
+        raise
+    except TimeoutError:
+        result = conservative(arm, attempt.number, f"no answer in {r.thresholds.arm_seconds:g} seconds")
+    except Exception as error:  # an arm costs its own answer, never the run (A9)
+        result = conservative(arm, attempt.number, f"{type(error).__name__}: {error}"[:300])
+    return {"arms": {arm: result}}

@@ -1,0 +1,148 @@
+"""Asking a model through the journal: one shielded task with the call, stored before anything acts on it (D47)."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from langchain_core.load import dumps
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    ToolMessage,
+    messages_from_dict,
+    messages_to_dict,
+)
+
+from zetetic.models import Call, CallError, Repaired, acceptable_history, call_model, model_name, repair, usage_of
+from zetetic.store import JournalEntry
+
+from .workbench import Role, Workbench
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A model's answer after repair. `message` is what the history keeps."""
+
+    key: str
+    calls: tuple[Call, ...]
+    errors: tuple[CallError, ...]
+    text: str
+    message: AIMessage
+
+
+def _fingerprint(messages: Sequence[BaseMessage], tools: Sequence[dict[str, Any]], choice: str | None) -> str:
+    told = json.dumps([messages_to_dict(list(messages)), list(tools), choice], sort_keys=True, default=str)
+    return hashlib.sha256(told.encode()).hexdigest()
+
+
+async def journaled(
+    bench: Workbench,
+    run_id: str,
+    key: str,
+    role: Role,
+    messages: Sequence[BaseMessage],
+    tools: Sequence[dict[str, Any]],
+    choice: str | None,
+    seconds: float,
+    repairs: Sequence[str] = (),
+) -> AIMessage:
+    """The answer stored under `key`, or a new one, stored as soon as it is there even if the caller is cancelled.
+
+    Raises ProviderError for a provider's trouble; nothing is stored then.
+    """
+    stored = await bench.store.journal(key)
+    if stored is not None:
+        return _message(stored)
+    model = bench.models[role]
+
+    async def call_and_store() -> AIMessage:
+        began = monotonic()
+        answer = await call_model(model, messages, tools=tools, tool_choice=choice, timeout=seconds)
+        name = model_name(model)
+        used = usage_of(messages, answer, name)
+        entry = JournalEntry(
+            run_id=run_id,
+            key=key,
+            role=role,
+            model=name,
+            fingerprint=_fingerprint(messages, tools, choice),
+            at=bench.clock(),
+            answer=json.dumps(messages_to_dict([answer])[0], ensure_ascii=False, default=dumps),
+            input_tokens=used.input_tokens,
+            output_tokens=used.output_tokens,
+            cached_tokens=used.cached_tokens,
+            usd=used.usd,
+            latency_seconds=monotonic() - began,
+            repairs=json.dumps(list(repairs)),
+        )
+        return _message(await bench.store.record_call(entry))
+
+    task = asyncio.ensure_future(call_and_store())
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        # The answer may be paid for already: give it a moment to be written down before letting go.
+        await asyncio.wait({task}, timeout=bench.thresholds.cancel_grace_seconds)
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})
+        elif not task.cancelled():
+            task.exception()
+        raise
+
+
+def _message(entry: JournalEntry) -> AIMessage:
+    (message,) = messages_from_dict([json.loads(entry.answer)])
+    assert isinstance(message, AIMessage)
+    return message
+
+
+async def stored_answer(bench: Workbench, key: str) -> AIMessage | None:
+    """The journal's answer under a key, if there is one."""
+    entry = await bench.store.journal(key)
+    return _message(entry) if entry is not None else None
+
+
+async def ask(
+    bench: Workbench,
+    run_id: str,
+    key: str,
+    role: Role,
+    messages: Sequence[BaseMessage],
+    tools: Sequence[dict[str, Any]],
+    *,
+    allowed: Collection[str],
+    choice: str | None = None,
+    seconds: float,
+    must_call: bool = False,
+) -> Answer:
+    """Asks once, and once more with the faults named where nothing could be executed (one bounded repair turn)."""
+    known = [tool["function"]["name"] for tool in tools]
+    answer = await journaled(bench, run_id, key, role, messages, tools, choice, seconds)
+    read = repair(answer, allowed=allowed, known=known, key=key)
+    if read.calls or not (read.errors or must_call):
+        return _answer(key, answer, read)
+    history = acceptable_history(answer, read)
+    again: list[BaseMessage] = [*messages, history]
+    again += [ToolMessage(e.message, tool_call_id=e.id, name=e.name or "unknown", status="error") for e in read.errors]
+    again.append(HumanMessage(f"Nothing was executed. Call one of: {', '.join(sorted(allowed))}."))
+    second_key = f"{key}#repair"
+    second = await journaled(bench, run_id, second_key, role, again, tools, choice, seconds, ("repair_turn",))
+    return _answer(second_key, second, repair(second, allowed=allowed, known=known, key=second_key))
+
+
+def _answer(key: str, message: AIMessage, read: Repaired) -> Answer:
+    return Answer(
+        key=key,
+        calls=read.calls,
+        errors=read.errors,
+        text=read.text,
+        message=acceptable_history(message, read),
+    )

@@ -1,0 +1,96 @@
+"""The graph's channels: small, since all of them are stored at every step. The research is in the store."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from langchain_core.messages import AnyMessage
+from langgraph.graph.message import add_messages
+from pydantic import BaseModel, ConfigDict
+from typing_extensions import TypedDict
+
+from zetetic.state.evaluation import ArmResult, merge_arms
+
+
+class TurnKeys(BaseModel):
+    """Where one turn's answer and results stand in journal and effects."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    answer: str
+    act: str = ""
+    observe: str = ""
+
+
+class Usage(TypedDict, total=False):
+    """What the run has spent: calls, tokens, US dollars."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    usd: float
+
+
+class Input(TypedDict, total=False):
+    """What a run is asked: the objective, or the last human message if there is none."""
+
+    objective: str
+    messages: Annotated[list[AnyMessage], add_messages]
+    criteria: list[str]
+    scope: str
+    exclusions: list[str]
+    directives: list[str]
+
+
+class Output(TypedDict, total=False):
+    """What a run gives."""
+
+    report: str
+    status: str
+    stop_reason: str
+    run_id: str
+    claims: list[dict[str, Any]]
+    sources: list[dict[str, Any]]
+    gaps: list[dict[str, Any]]
+    usage: Usage
+    loop: dict[str, Any]
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+class Channels(TypedDict, total=False):
+    """All channels. Keys and ids, one line of account, the arms' results, and the output at the end."""
+
+    objective: str
+    messages: Annotated[list[AnyMessage], add_messages]
+    criteria: list[str]
+    scope: str
+    exclusions: list[str]
+    directives: list[str]
+
+    run_id: str
+    heard: str
+    phase: str
+    stage: str
+    question_id: str
+    attempt: int
+    log_head: int
+    next: str
+    """Where the loop goes after this node; edges only read it."""
+    turn: TurnKeys | None
+    trouble: str
+    window: list[TurnKeys]
+    account: str
+    refusals: list[str]
+    """What the last extraction was refused, for its second try."""
+    arms: Annotated[dict[str, ArmResult], merge_arms]
+    route: str
+
+    report: str
+    status: str
+    stop_reason: str
+    claims: list[dict[str, Any]]
+    sources: list[dict[str, Any]]
+    gaps: list[dict[str, Any]]
+    usage: Usage
+    loop: dict[str, Any]

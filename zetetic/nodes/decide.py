@@ -1,0 +1,147 @@
+"""DECIDE: renders the prompt, calls the model through the journal, and keeps what its answer asks for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langgraph.runtime import Runtime
+
+from zetetic.models import ProviderError
+from zetetic.state.research import Research
+from zetetic.state.turns import allowed_tools
+from zetetic.state.values import PendingExtraction
+from zetetic.tools import tool_schemas
+
+from .asking import Answer, ask
+from .channels import Channels, TurnKeys
+from .context import Context
+from .keys import task_key
+from .prompts import EXTRACT_SYSTEM, SYSTEM, base_text, extraction_text, now_text, task_text
+from .workbench import Workbench, bench_of
+
+EXTRACT_TOOLS = ("notes_append",)
+
+
+async def decide(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
+    """One model call of the worker; a provider's trouble is a value that the turn carries on."""
+    bench = await bench_of(runtime)
+    r = await bench.store.load(channels["run_id"])
+    key = task_key(runtime)
+    try:
+        if r.turn.stage == "extracting":
+            answer = await _extract(bench, r, key, channels)
+        else:
+            answer = await _ask_worker(bench, r, key, channels)
+    except ProviderError as error:
+        return {"turn": TurnKeys(answer=""), "trouble": f"model:{error.kind}: {error}"}
+    kept = {
+        "calls": [asdict(call) for call in answer.calls],
+        "errors": [asdict(fault) for fault in answer.errors],
+        "text": answer.text,
+        "journal": answer.key,
+        "stage": r.turn.stage,
+        "shown": [item.key for item in shown_items(r)] if r.turn.stage == "extracting" else [],
+    }
+    await bench.store.put_effect(r.run_id, key, "calls", answer.text, json.dumps(kept, ensure_ascii=False))
+    return {"turn": TurnKeys(answer=key), "trouble": ""}
+
+
+async def _ask_worker(bench: Workbench, r: Research, key: str, channels: Channels) -> Answer:
+    base = r
+    if r.attempt is not None and r.attempt.base_version < r.version:
+        base = await bench.store.load(r.run_id, as_of=r.attempt.base_version)
+    messages: list[BaseMessage] = [
+        SystemMessage(SYSTEM),
+        HumanMessage(f"{task_text(r)}\n\n{base_text(base)}"),
+    ]
+    for turn in channels.get("window") or []:
+        messages += await turn_messages(bench, turn)
+    messages.append(HumanMessage(now_text(base, r, bench.clock())))
+    forced = r.turn.forced_tool
+    return await ask(
+        bench,
+        r.run_id,
+        key,
+        "worker",
+        messages,
+        tool_schemas(),
+        allowed=allowed_tools(r),
+        choice=forced or None,
+        seconds=r.thresholds.call_seconds,
+        must_call=bool(forced),
+    )
+
+
+def shown_items(r: Research) -> tuple[PendingExtraction, ...]:
+    """The texts one extraction prompt holds: as many as fit, of one question, at least one (D30)."""
+    room = r.thresholds.extraction_prompt_chars
+    chosen: list[PendingExtraction] = []
+    for item in r.pending:
+        size = item.end - item.start
+        if chosen and (size > room or item.question_id != chosen[0].question_id):
+            break
+        chosen.append(item)
+        room -= size
+    return tuple(chosen)
+
+
+async def _extract(bench: Workbench, r: Research, key: str, channels: Channels) -> Answer:
+    items = shown_items(r)
+    texts = {}
+    for item in items:
+        page = await bench.store.page(item.sha256)
+        texts[item.sha256] = page.text if page is not None else ""
+    refusals = [text for item in items if item.tries for text in channels.get("refusals") or []][:6]
+    prompt = extraction_text(r, items, texts, refusals)
+    return await ask(
+        bench,
+        r.run_id,
+        key,
+        "extractor",
+        [SystemMessage(EXTRACT_SYSTEM), HumanMessage(prompt)],
+        tool_schemas(EXTRACT_TOOLS),
+        allowed=frozenset(EXTRACT_TOOLS),
+        choice=EXTRACT_TOOLS[0],
+        seconds=r.thresholds.call_seconds,
+        must_call=True,
+    )
+
+
+async def kept_answer(bench: Workbench, key: str) -> dict[str, Any]:
+    """What DECIDE kept of the answer under a key: calls, errors, text; nothing where no answer came."""
+    stored = await bench.store.effect(key, "calls") if key else None
+    if stored is None:
+        return {"calls": [], "errors": [], "text": "", "journal": "", "stage": "", "shown": []}
+    kept: dict[str, Any] = json.loads(stored.payload)
+    return kept
+
+
+async def result_texts(bench: Workbench, turn: TurnKeys) -> dict[str, str]:
+    """What the model was told of each call of a turn, by call id."""
+    told: dict[str, str] = {}
+    for key in (turn.act, turn.observe):
+        if key:
+            told |= {
+                call_id: stored.text for call_id, stored in (await bench.store.effects(key)).items() if stored.text
+            }
+    return told
+
+
+async def turn_messages(bench: Workbench, turn: TurnKeys) -> Sequence[BaseMessage]:
+    """A past turn as it was: the answer and each call's result, rebuilt from journal and effects."""
+    kept = await kept_answer(bench, turn.answer)
+    told = await result_texts(bench, turn)
+    asked = [*kept["calls"], *({"id": e["id"], "name": e["name"] or "unknown", "args": {}} for e in kept["errors"])]
+    if not asked:
+        return [AIMessage(kept["text"] or "(no tool was called)")]
+    calls = [{"name": c["name"], "args": c["args"], "id": c["id"], "type": "tool_call"} for c in asked]
+    messages: list[BaseMessage] = [AIMessage(kept["text"], tool_calls=calls)]
+    faults = {e["id"]: e["message"] for e in kept["errors"]}
+    for call in asked:
+        text = faults.get(call["id"]) or told.get(call["id"]) or "not executed"
+        messages.append(ToolMessage(text, tool_call_id=call["id"], name=call["name"]))
+    return messages

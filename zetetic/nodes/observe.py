@@ -1,0 +1,87 @@
+"""OBSERVE: registers sources, logs queries, marks what must be extracted first, and tells the model what came back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from zetetic.state import events as ev
+from zetetic.state.decision import Accepted, Decision
+from zetetic.state.evolve import fold
+from zetetic.state.research import Research
+from zetetic.state.wording import content_words
+from zetetic.tools.reading import ReadResult, best_parts, due_for_extraction, observed, with_text
+
+from .channels import Channels
+from .context import Context
+from .decide import kept_answer
+from .keys import step_key, task_key
+from .workbench import Workbench, bench_of
+
+
+async def observe(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Turns stored results into events, once, and into what the model reads of them."""
+    bench = await bench_of(runtime)
+    run_id = channels["run_id"]
+    turn = channels.get("turn")
+    if turn is None or not turn.act:
+        return {}
+    key = task_key(runtime)
+    kept = await kept_answer(bench, turn.answer)
+    stored = await bench.store.effects(turn.act)
+    results = [
+        ReadResult.model_validate_json(stored[call["id"]].payload)
+        for call in kept["calls"]
+        if call["id"] in stored and stored[call["id"]].payload
+    ]
+    if not results:
+        return {"turn": turn.model_copy(update={"observe": key})}
+    texts = await _texts(bench, results)
+
+    def decision(r: Research) -> Decision:
+        at = bench.clock()
+        happened, told = observed(r, results, at=at)
+        after = fold(r, happened)
+        due = _due(after, happened, texts)
+        events = (*happened, ev.ExtractionDue(at=at, items=due)) if due else happened
+        sources = {e.source.sha256: e.source.id for e in happened if isinstance(e, ev.SourceRegistered)}
+        return Accepted(events, json.dumps({"told": told, "sources": sources}, ensure_ascii=False))
+
+    done = await bench.store.execute(
+        run_id, decision, effect=(key, "observed"), step_key=step_key(runtime), reason="observe"
+    )
+    noted = json.loads(done.text)
+    for result in results:
+        text = noted["told"].get(result.call_id, "")
+        if result.page is not None and text.endswith("\n@text"):
+            source_id = noted["sources"].get(result.page.sha256, "")
+            text = with_text(text, source_id, texts.get(result.page.sha256, ""))
+        await bench.store.put_effect(run_id, key, result.call_id, text)
+    return {"turn": turn.model_copy(update={"observe": key})}
+
+
+async def _texts(bench: Workbench, results: list[ReadResult]) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for result in results:
+        if result.page is not None:
+            page = await bench.store.page(result.page.sha256)
+            texts[result.page.sha256] = page.text if page is not None else ""
+    return texts
+
+
+def _due(r: Research, happened: tuple[ev.Event, ...], texts: dict[str, str]) -> tuple[Any, ...]:
+    """The pages just read that are too large to stay in the prompt (D30)."""
+    t = r.thresholds
+    items: list[Any] = []
+    for event in happened:
+        if not isinstance(event, ev.SourceRegistered) or event.source.length <= t.extraction_threshold:
+            continue
+        source = event.source
+        text = texts.get(source.sha256, "")
+        question = r.questions[source.question_id]
+        wanted = content_words(f"{question.question} {question.validation_criteria} {r.objective}")
+        parts = best_parts(text, wanted, t.extraction_prompt_chars, t.max_page_parts)
+        items += due_for_extraction(source, len(text), source.question_id, t.extraction_prompt_chars, parts)
+    return tuple(items)

@@ -1,0 +1,117 @@
+"""STATE: opens the run, checks breakers, delivers directives, selects the question, decides the stage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.messages import HumanMessage
+from langgraph.runtime import Runtime
+
+from zetetic.export import render_report
+from zetetic.state.decision import Refusal
+from zetetic.state.research import Research
+from zetetic.state.runs import decide_open
+from zetetic.state.turns import decide_turn
+
+from .channels import Channels
+from .context import Context
+from .keys import new_run_id, notes_id, step_key, task_key
+from .workbench import SetupError, Workbench, bench_of
+
+
+def spoken(channels: Channels) -> tuple[str, str]:
+    """The last human message's text and id, where the objective comes as a message."""
+    for message in reversed(channels.get("messages") or []):
+        if isinstance(message, HumanMessage):
+            text = message.text
+            return str(text).strip(), str(message.id or "")
+    return "", ""
+
+
+async def state(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Starts a turn. New input on an old thread starts a new run (LANGGRAPH: Replay and fork)."""
+    bench = await bench_of(runtime)
+    update = await _open(channels, runtime, bench)
+    run_id = update.get("run_id") or channels.get("run_id") or ""
+    done = await bench.store.execute(
+        run_id,
+        lambda r: decide_turn(r, at=bench.clock(), render=render_report),
+        effect=(task_key(runtime), "state"),
+        step_key=step_key(runtime),
+        reason="state",
+    )
+    r = done.research
+    await bench.store.restore_notes(run_id)
+    before = channels.get("attempt", 0)
+    attempt = r.attempt.number if r.attempt else 0
+    update |= {
+        "phase": r.phase,
+        "stage": r.turn.stage,
+        "question_id": r.turn.question_id,
+        "attempt": attempt,
+        "log_head": r.version,
+        "next": _next(r),
+        "turn": None,
+        "trouble": "",
+    }
+    if attempt != before or update.get("run_id"):
+        update["window"] = []
+    return update
+
+
+def _next(r: Research) -> str:
+    if r.status != "running":
+        return "route"
+    if r.attempt is not None and r.attempt.ended:
+        return "route" if r.attempt.blocked else "arms"
+    return "decide"
+
+
+async def _open(channels: Channels, runtime: Runtime[Context], bench: Workbench) -> dict[str, Any]:
+    """The channels of a new run, where there is new input; nothing otherwise."""
+    objective = (channels.get("objective") or "").strip()
+    text, heard = spoken(channels)
+    known = channels.get("run_id") or ""
+    fresh_message = bool(text) and heard != (channels.get("heard") or "")
+    if known and not objective and not fresh_message and await bench.store.exists(known):
+        return {}
+    objective = objective or text
+    if not objective:
+        raise SetupError("The objective is empty: say what is to be found out.")
+    run_id = known if known and not await bench.store.exists(known) else new_run_id(runtime)
+    at = bench.clock()
+    opened = await bench.store.execute(
+        run_id,
+        lambda r: decide_open(
+            r,
+            run_id=run_id,
+            objective=objective,
+            notes_id=notes_id(runtime),
+            criteria=channels.get("criteria") or [],
+            scope=channels.get("scope") or "",
+            exclusions=channels.get("exclusions") or [],
+            directives=channels.get("directives") or [],
+            user=bench.context.user,
+            mode=bench.context.mode,
+            model=bench.model_label,
+            thresholds=bench.thresholds,
+            holdings=bench.holdings(),
+            at=at,
+        ),
+        effect=(task_key(runtime), "open"),
+        step_key=step_key(runtime),
+        reason="open",
+    )
+    if isinstance(opened.decision, Refusal):
+        raise SetupError(" ".join(opened.decision.missing))
+    return {
+        "run_id": run_id,
+        "heard": heard,
+        "objective": "",
+        "directives": [],
+        "report": "",
+        "status": "running",
+        "stop_reason": "",
+        "account": f"run {run_id} opened",
+        "attempt": 0,
+    }
