@@ -376,6 +376,25 @@ def test_a_rendered_report_whose_draft_is_not_at_hand_is_returned() -> None:
     assert render_report(plant(ended("stopped", "user_stop", report="# Report\n\nA [1].\n"))) == "# Report\n\nA [1].\n"
 
 
+@pytest.mark.rule("D46", "D54")
+def test_a_run_that_went_on_is_not_reported_with_its_old_report() -> None:
+    research = plant(
+        ended("reported", "breaker:cost", report="# An old report\n"),
+        drafted("", rendered_by_code=True),
+        ended("reported", "breaker:tokens"),
+    )
+    report = render_report(research)
+    assert "An old report" not in report
+    assert "- Decision: stop (breaker:tokens)" in report
+
+
+@pytest.mark.rule("L2", "D46")
+def test_rendering_the_ended_research_again_gives_the_report_that_went_out() -> None:
+    for before in (plant(synthesis(), drafted(DRAFT)), plant(synthesis(), drafted("", rendered_by_code=True))):
+        report = render_report(fold(before, [ended()]))
+        assert render_report(fold(before, [ended(report=report)])) == report
+
+
 # The final summary.
 
 

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from store.stories import RUN, START, assert_tables_say, giving, opened, question, rows, scratch, source, story, used
 
@@ -177,7 +177,7 @@ async def test_of_two_workers_one_claims_the_question(store: Store, database: Pa
 
 
 @pytest.mark.rule("D15", "D49")
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(rng=st.randoms(use_true_random=False), size=st.integers(1, 40))
 def test_tables_say_what_the_research_says(rng: random.Random, size: int) -> None:
     """Whatever happens, in commands of whatever size: rows equal the research, the latest transition the status."""

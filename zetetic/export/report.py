@@ -36,8 +36,9 @@ def render_report(research: Research, page_path: PagePath | None = None) -> str:
     `page_path` gives the path of a source's stored text, where there is one to point to. A report that was rendered
     before and whose draft is not at hand is returned as it is.
     """
-    if research.report.final and not research.report.draft and not cited_ids(research.report.final):
-        return research.report.final
+    held = research.report
+    if held.final and not held.draft and not held.rendered_by_code and not cited_ids(held.final):
+        return held.final
     draft, by_code = draft_of(research)
     references = References(research)
     body: list[str] = []

@@ -50,8 +50,8 @@ INSTRUCTIONS = {
         "single question, call frontier_next with atomic_reason instead of adding questions."
     ),
     "unblock": (
-        "Only blocked questions are left: rewrite_question, drop_dependency or prune_branch for each of those listed as "
-        "blocked."
+        "Only blocked questions are left: rewrite_question, drop_dependency or prune_branch for each of those "
+        "listed as blocked."
     ),
     "acting": (
         "Work on this question to meet its criteria. Search, fetch, record, cross-check, challenge, then "
@@ -71,8 +71,8 @@ INSTRUCTIONS = {
         "would still lack is listed below."
     ),
     "synthesizing": (
-        "Write the report with finalize_report: '## Summary', '## Details', '## Gaps'. Every sentence outside Gaps cites "
-        "claims by id like [c_001]. State contradictions with both sides. Refuted claims and the questions listed as "
+        "Write the report with finalize_report: '## Summary', '## Details', '## Gaps'. Every sentence outside Gaps "
+        "cites claims by id like [c_001]. State contradictions with both sides. Refuted claims and the questions listed as "
         "unanswered stand under '## Gaps' with their ids. No URLs and no list of sources: code adds them."
     ),
     "consolidating": "The notes are over their size: merge duplicates with notes_update and shorten the scratch.",
@@ -265,6 +265,10 @@ def extraction_text(
         f"Question: [{question.id}] {neutral(question.question)}",
         f"Criteria: {neutral(question.validation_criteria or 'answers the objective')}",
     ]
+    others = [q for q in r.open_questions() if q.id not in (question.id, "q_001")]
+    if others:
+        lines.append("Other open questions (record what bears on them too, with their question_id):")
+        lines += [f"- [{q.id}] {neutral(one_line(q.question, 200))}" for q in others[:12]]
     if question.steer:
         lines.append(f"From the last attempt: {neutral(one_line(question.steer, 300))}")
     known = r.claims_of(question.id)

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 from weakref import WeakKeyDictionary
 
 from langchain_core.language_models import BaseChatModel
@@ -203,4 +203,4 @@ def recursion_limit(thresholds: Thresholds) -> int:
 
 async def bench_of(runtime: Runtime[Context]) -> Workbench:
     """The workbench a node works with; a context that was not given is the environment's (LANGGRAPH: Building)."""
-    return await open_bench(runtime.context or Context())
+    return await open_bench(cast("Context | None", runtime.context) or Context())

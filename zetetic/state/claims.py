@@ -26,6 +26,8 @@ class Entry(Frozen):
     context: str = ""
     quote: str
     source_id: str
+    question_id: str = ""
+    """The question it bears on, where that is not the one being worked on."""
 
     def wording(self) -> str:
         """The claim as a sentence."""
@@ -96,7 +98,7 @@ def decide_append(
             value=one_line(entry.value),
             unit=one_line(entry.unit),
             context=one_line(entry.context),
-            question_id=question_id,
+            question_id=entry.question_id if entry.question_id in research.questions else question_id,
             evidence=(link,),
             at=at,
         )

@@ -377,7 +377,7 @@ def prompt_notes(notes: Notes | Research, max_tokens: int) -> str:
     scratch = (_scratch(notes) if isinstance(notes, Research) else notes.scratch).strip()
     limit = max_tokens * CHARACTERS_PER_TOKEN
     bare = f"Scratch (+{len(scratch.split(chr(10)))} more lines)" if scratch else ""
-    room = limit - len(bare)
+    room = limit - len(bare) - 1  # and the line break before it
     records = "\n".join(map(_line, entries))
     for cut, sources in _CUTS:
         if len(records) <= room:

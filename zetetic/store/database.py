@@ -37,7 +37,7 @@ class Database:
         self.path = path
         self._engine = engine
         self._reading = engine.execution_options(**{_BEGIN: "BEGIN"})
-        self._writing = engine.execution_options(**{_BEGIN: "BEGIN"})
+        self._writing = engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
         self._loop = asyncio.get_running_loop()
         self._writer = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()

@@ -51,6 +51,8 @@ def inspected(path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir():
             raise StoreError(f"{path} is a folder. Name a file in it, such as {path / 'zetetic.db'}.")
+        if not all(os.access(place, os.W_OK) for place in (path.parent, path) if place.exists()):
+            raise StoreError(f"{path} cannot be written. Make it and its folder writable, or name another database.")
         if not path.exists() or path.stat().st_size == 0:
             return
         with path.open("rb") as file:

@@ -30,10 +30,19 @@ class Call:
 
 def _append(r: Research, call: Call) -> Decision:
     args: s.NotesAppend = call.args
-    entries = [claims.Entry(kind="claim", text=c.text, quote=c.quote, source_id=c.source_id) for c in args.claims]
+    entries = [
+        claims.Entry(kind="claim", text=c.text, quote=c.quote, source_id=c.source_id, question_id=c.question_id)
+        for c in args.claims
+    ]
     entries += [
         claims.Entry(
-            kind="datapoint", value=d.value, unit=d.unit, context=d.context, quote=d.quote, source_id=d.source_id
+            kind="datapoint",
+            value=d.value,
+            unit=d.unit,
+            context=d.context,
+            quote=d.quote,
+            source_id=d.source_id,
+            question_id=d.question_id,
         )
         for d in args.datapoints
     ]

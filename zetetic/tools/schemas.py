@@ -116,6 +116,9 @@ class ClaimEntry(Args):
     text: Line
     quote: Line
     source_id: SourceId
+    question_id: Annotated[
+        str, Field(max_length=20, description="the open question it answers, if not the current")
+    ] = ""
 
 
 class DatapointEntry(Args):
@@ -126,6 +129,7 @@ class DatapointEntry(Args):
     context: Line
     quote: Line
     source_id: SourceId
+    question_id: Annotated[str, Field(max_length=20)] = ""
 
 
 class NotesAppend(Args):

@@ -70,10 +70,10 @@ def view_question(research: Research, question_id: str) -> str:
 def tried_lines(research: Research, question_id: str, shown: int = 12) -> list[str]:
     """The query log of a question, newest last."""
     log = [r for r in tried(research, question_id) if r.tool != "fetch_page"]
-    lines = [
-        f'- "{one_line(r.query, 160)}" ({f"challenge {r.challenge_id}, " if r.challenge_id else ""}{r.outcome or r.status})'
-        for r in log[-shown:]
-    ]
+    lines = []
+    for r in log[-shown:]:
+        challenge = f"challenge {r.challenge_id}, " if r.challenge_id else ""
+        lines.append(f'- "{one_line(r.query, 160)}" ({challenge}{r.outcome or r.status})')
     return ([f"- ({len(log) - shown} earlier ones)"] if len(log) > shown else []) + lines
 
 
@@ -92,6 +92,6 @@ def challenge_lines(research: Research, ids: Sequence[str]) -> list[str]:
         state = c.outcome or (f"open, run: {c.search_status}" if c.executed else "open, not yet run")
         target = c.target_id or c.target_type
         lines.append(
-            f'[{c.id}] {state} | {c.target_type} {target} | {c.strategy} | "{c.query}" | {one_line(c.target_text, 200)}'
+            f'[{c.id}] {state} | {c.target_type} {target} | {c.strategy} | "{c.query}" | {one_line(c.target_text, 0 if c.target_type == "question_answer" else 200)}'
         )
     return lines

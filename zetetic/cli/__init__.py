@@ -1,0 +1,5 @@
+"""The terminal: the command `zetetic`. What is heavy is imported by the command that needs it, so `--help` is quick."""
+
+from .app import main
+
+__all__ = ["main"]

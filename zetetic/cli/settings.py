@@ -1,0 +1,147 @@
+"""The configuration a command works with, and the part of it that is kept so that a run can be resumed by its id."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+from pydantic_settings import SettingsError
+
+from zetetic.nodes.context import Context
+from zetetic.state.research import Research
+from zetetic.state.thresholds import Thresholds
+
+from .bounds import ROOM, option_name
+from .terminal import UserError
+
+FILE = "context.json"
+SCHEMA_VERSION = "1.0"
+KEPT = ("model", "worker", "evaluator", "extractor", "base_url", "documents", "search", "database", "loop", "user")
+"""What a run is resumed with, besides the mode and the bounds, which stand in its log. Never a key."""
+_RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+
+
+def context_of(given: dict[str, Any], stored: dict[str, Any] | None = None) -> Context:
+    """The context of the options given, over what was stored, over the environment.
+
+    Raises UserError, naming the option or the variable, where a value cannot be taken.
+    """
+    chosen = {name: value for name, value in given.items() if value not in (None, "", [])}
+    values = {**(stored or {}), **chosen, "interactive": False}
+    try:
+        context = Context(**values)
+        context.thresholds()
+    except ValidationError as error:
+        raise UserError(_in_words(error, values)) from None
+    except SettingsError as error:
+        raise UserError(f"The environment cannot be read: {error}") from None
+    return context
+
+
+def _in_words(error: ValidationError, values: dict[str, Any]) -> str:
+    return " ".join(_fault(dict(fault), values) for fault in error.errors(include_url=False))
+
+
+def _fault(fault: dict[str, Any], values: dict[str, Any]) -> str:
+    name = str(fault["loc"][0]) if fault["loc"] else ""
+    variable = f"ZETETIC_{name.upper()}"
+    where = option_name(name) if name in values or variable not in os.environ else f"The variable {variable}"
+    says = str(fault["msg"]).removeprefix("Input ").removeprefix("Value error, ")
+    return f"{where}: {says} (given: {'[secret]' if 'key' in name else repr(fault['input'])})."
+
+
+# What is kept.
+
+
+def keep_settings(context: Context, folder: Path) -> None:
+    """Writes what a resumed run needs into its folder. Raises OSError where that cannot be written."""
+    from zetetic.export import write_atomically
+
+    kept: dict[str, Any] = {"schema_version": SCHEMA_VERSION}
+    for name in KEPT:
+        value = getattr(context, name)
+        if value is None or (isinstance(value, str) and _holds_secret(value)):
+            continue
+        kept[name] = _absolute(value) if name in ("documents", "database") else value
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / FILE, json.dumps(kept, indent=2) + "\n")
+
+
+def _holds_secret(value: str) -> bool:
+    """Whether a text is an address that carries a password or a parameter, which could be a key."""
+    try:
+        parts = urlsplit(value)
+    except ValueError:
+        return True
+    return bool(parts.scheme and parts.netloc and ("@" in parts.netloc or parts.query))
+
+
+def _absolute(value: str) -> str:
+    return value if "://" in value else str(Path(value).expanduser().absolute())
+
+
+def kept_settings(home: str, run_id: str) -> dict[str, Any]:
+    """What was kept of a run; nothing where nothing was. Raises UserError where the file cannot be used."""
+    if not _RUN_ID.fullmatch(run_id):
+        return {}
+    path = Path(home) / run_id / FILE
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} cannot be read ({error}): delete it, and name model and documents anew.") from None
+    if not isinstance(kept, dict) or kept.get("schema_version") != SCHEMA_VERSION:
+        raise UserError(f"{path} is of another version: delete it, and name model and documents anew.")
+    return {name: kept[name] for name in KEPT if name in kept}
+
+
+def bounds_of(research: Research, room: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The bounds a run goes on with, and what that adds in the words of `aresume` (D54).
+
+    `room` holds new totals. Raises UserError where one is not above what the run had.
+    """
+    bounds = research.thresholds.model_dump()
+    added: dict[str, Any] = {}
+    for name, total in room.items():
+        if total is None:
+            continue
+        had = bounds[name]
+        if not had and name in ("max_total_tokens", "max_cost_usd"):
+            raise UserError(f"{option_name(name)}: the run has no such limit, so there is nothing to add to.")
+        if not total > had:
+            raise UserError(f"{option_name(name)} is the new total: give more than the {had:g} that the run had.")
+        try:
+            Thresholds(**{**bounds, name: total})
+        except ValidationError as error:
+            raise UserError(_in_words(error, room)) from None
+        added[ROOM[name]] = total - had
+        bounds[name] = total
+    return bounds, added
+
+
+# Where things are.
+
+
+def database_file(context: Context) -> Path:
+    """The database of a context as a file. Raises StoreError where it can be none."""
+    from zetetic.store.place import sqlite_path
+
+    return sqlite_path(context.database_path)
+
+
+def home_fault(context: Context) -> str:
+    """Why nothing can be written under home, or ''; looks without making anything."""
+    place = Path(context.home).expanduser().absolute()
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    if not place.is_dir():
+        return f"--home {context.home}: {place} is a file; name a folder."
+    if not os.access(place, os.W_OK | os.X_OK):
+        return f"--home {context.home}: {place} cannot be written; name another folder."
+    return ""

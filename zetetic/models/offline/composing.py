@@ -1,0 +1,69 @@
+"""The report without a model: the answers as they stand, both sides of every conflict, and the gaps."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from zetetic.state.citations import split_sentences
+
+from .answering import statement
+from .reading import Seen, is_living
+
+
+def report(seen: Seen) -> dict[str, Any]:
+    """The arguments of finalize_report."""
+    parts = [q for q in seen.answers if q[0] != "q_001"]
+    asked = [a for a in parts if not _is_conflict(a[1])] or [a for a in seen.answers if a[0] == "q_001"]
+    summary: list[str] = []
+    details: list[str] = []
+    told: set[str] = set()
+    for _, question, answer, _ in asked:
+        sentences = _standing(seen, answer)
+        if not sentences:
+            continue
+        summary.append(f"- {' '.join(sentences[:2] if sentences[0].startswith('Sources disagree') else sentences[:1])}")
+        details += [f"### {question.rstrip()}", "", *(f"- {s}" for s in sentences), ""]
+        told |= set(sentences)
+    conflicts = []
+    for a, b, _ in seen.pairs:
+        one, other = seen.claims.get(a), seen.claims.get(b)
+        if one is None or other is None or not (is_living(one) and is_living(other)):
+            continue
+        conflicts.append(f"- Sources disagree: {statement([one])} Against it: {statement([other])}")
+    if conflicts:
+        details += ["### Where sources disagree", "", *conflicts, ""]
+    if not summary:
+        living = [c for c in seen.claims.values() if is_living(c)][:8]
+        summary = [f"- {statement([c])}" for c in living]
+    return {"report": "\n".join(["## Summary", "", *summary, "", "## Details", "", *details, *_gaps(seen)])}
+
+
+def _gaps(seen: Seen) -> list[str]:
+    lines = ["## Gaps", ""]
+    if seen.cut_short:
+        lines.append(f"- The exploration was cut short: {seen.cut_short}.")
+    lines += [f"- [{q}] {re.sub(r' -> .*$', '', text)} No answer was found." for q, text in seen.unanswered]
+    named = " ".join(lines)
+    for gap in dict.fromkeys(seen.gaps_noted):
+        subject = gap.removeprefix("The sources do not say: ")
+        if subject not in named:
+            lines.append(f"- {gap}")
+    lines += [f"- Refuted: {c.text.rstrip('.')} [{c.id}]." for c in seen.refuted]
+    if len(lines) == 2:
+        lines.append("- Nothing the objective asks was left open.")
+    return lines
+
+
+def _is_conflict(question: str) -> bool:
+    return question.startswith(("Which holds: ", "What holds instead of the refuted statement: "))
+
+
+def _standing(seen: Seen, answer: str) -> list[str]:
+    """The sentences of an answer whose claims still stand."""
+    kept = []
+    for sentence in split_sentences(answer):
+        ids = re.findall(r"\b[cd]_\d{3,}\b", sentence)
+        if ids and all(i not in seen.claims or is_living(seen.claims[i]) for i in ids):
+            kept.append(sentence)
+    return kept

@@ -1,0 +1,82 @@
+"""Reading pages without a model: the sentences that bear on a question become claims, word for word."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from zetetic.state.wording import folded
+
+from .language import fits_kind, is_statement, needs_context, relevance, sentences_of, stems
+from .reading import pages_in
+
+MOST_PER_PAGE = 4
+ENOUGH = 0.34
+GOOD = 0.5
+
+
+def extract(prompt: str) -> dict[str, Any]:
+    """The arguments of notes_append for an extraction prompt."""
+    question = _field(prompt, "Question: ")
+    objective = _field(prompt, "Objective: ")
+    current = re.search(r"^Question: \[(q_\d+)\]", prompt, re.M)
+    current_id = current.group(1) if current else ""
+    others = re.findall(r"^- \[(q_\d+)\] (.*)$", prompt.split("<page ", 1)[0], re.M)
+    asked = [(current_id, question), *others]
+    known = {folded(m) for m in re.findall(r"^\[[cd]_\d+\] \w+\s+(.*?)\s+src: ", prompt, re.M)}
+    claims: list[dict[str, Any]] = []
+    nothing: list[str] = []
+    for source_id, title, text in pages_in(prompt):
+        found = _claims(asked, objective, source_id, title, text, known)
+        known |= {folded(c["text"]) for c in found}
+        if found:
+            claims += found
+        elif source_id.startswith("s_"):
+            nothing.append(source_id)
+    return {"claims": claims[:40], "nothing_relevant": nothing[:20]}
+
+
+def _field(prompt: str, name: str) -> str:
+    match = re.search(rf"^{re.escape(name)}(.*)$", prompt, re.M)
+    return re.sub(r"^\[q_\d+\] ", "", match.group(1)) if match else ""
+
+
+def _claims(
+    asked: list[tuple[str, str]], objective: str, source_id: str, title: str, text: str, known: set[str]
+) -> list[dict[str, Any]]:
+    sentences = sentences_of(text)
+    scored: list[tuple[float, int, str]] = []
+    for place, sentence in enumerate(sentences):
+        if not is_statement(sentence):
+            continue
+        before = sentences[place - 1] if place else ""
+        context = f"{title} {before}" if needs_context(sentence) else title
+        best, wanted = 0.0, asked[0][0]
+        for number, (question_id, question) in enumerate(asked):
+            score = relevance(question or objective, sentence, context)
+            if number and not fits_kind(question, sentence):
+                score *= 0.5
+            if score > best + (0.05 if number else 0.0):
+                best, wanted = score, question_id
+        if best >= ENOUGH:
+            scored.append((best, place, wanted))
+    found: list[dict[str, Any]] = []
+    taken: dict[str, int] = {}
+    for score, place, question_id in sorted(scored, key=lambda s: (-s[0], s[1])):
+        most = MOST_PER_PAGE if question_id == asked[0][0] else 2
+        if taken.get(question_id, 0) >= most or (score < GOOD and taken.get(question_id, 0) >= 2):
+            continue
+        sentence = sentences[place]
+        quote = sentence
+        if needs_context(sentence) and place and len(sentences[place - 1]) + len(sentence) < 560:
+            quote = f"{sentences[place - 1]} {sentence}"
+        if folded(quote) in known or any(folded(quote) == folded(f["text"]) for f in found):
+            continue
+        if any(stems(quote) <= stems(f["text"]) for f in found):
+            continue
+        taken[question_id] = taken.get(question_id, 0) + 1
+        found.append({"text": quote, "quote": quote, "source_id": source_id, "question_id": question_id, "_at": place})
+    found.sort(key=lambda f: f["_at"])
+    for entry in found:
+        del entry["_at"]
+    return found

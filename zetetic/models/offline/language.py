@@ -1,0 +1,198 @@
+"""Plain text analysis for the offline model: sentences, stems, quantities, and how two statements relate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from zetetic.state.citations import split_sentences
+from zetetic.state.wording import content_words, words
+
+Relation = Literal["same", "contradicts", "unrelated"]
+
+_QUANTITY = re.compile(
+    r"(?<![\w.])(?P<value>\d{1,3}(?:[,\u00a0\u202f ]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?:\s*(?P<mark>%|\u00b0[CF]?)"
+    r"|[\s-]+(?P<unit>[^\W\d_]+(?:-[^\W\d_]+)?))?"
+)
+_SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_PRONOUN = re.compile(
+    r"^(?:it|its|he|she|they|their|his|her|this|these|those|that|such|both|the latter|the former|however|but|and)\b",
+    re.I,
+)
+_NAME = re.compile(r"\b[A-Z][\w'’-]+(?:\s+[A-Z][\w'’-]+)*")
+_NEGATION = frozenset({"not", "no", "never", "without", "neither", "nor", "cannot", "none"})
+_FILLER_UNITS = frozenset(
+    ["and", "or", "of", "in", "to", "the", "a", "an", "by", "for", "from", "at", "on", "with", "as", "is", "was", "were", "are", "per", "than", "more", "less", "out", "it", "its", "that", "which", "when", "he", "she", "they", "who", "but", "also", "while"]
+)
+
+
+@lru_cache(maxsize=65536)
+def stem(word: str) -> str:
+    """A word without its commonest English endings; two forms of one word mostly share it."""
+    for ending in ("ations", "ation", "ments", "ment", "ities", "ity", "ings", "ing", "ions", "ion", "ies", "ied"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    for ending in ("ers", "er", "ed", "es", "ly", "s", "e", "y"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
+
+
+@lru_cache(maxsize=16384)
+def stems(text: str) -> frozenset[str]:
+    """The stems of a text's content words, figures included."""
+    return frozenset(stem(w) for w in content_words(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A figure with what it counts: value in units, unit as a stem ('year' for a bare year, '' if unknown)."""
+
+    value: float
+    unit: str
+
+
+@lru_cache(maxsize=16384)
+def quantities(text: str) -> tuple[Quantity, ...]:
+    """The figures of a text with their units."""
+    found = []
+    for match in _QUANTITY.finditer(text):
+        raw = match["value"].replace("\u00a0", "").replace("\u202f", "").replace(" ", "").replace(",", "")
+        value = float(raw)
+        unit = (match["mark"] or match["unit"] or "").casefold()
+        if unit in _SCALES:
+            value *= _SCALES[unit]
+            following = re.match(r"\s+(?:of\s+)?([^\W\d_]+)", text[match.end() :])
+            unit = following.group(1).casefold() if following else ""
+        if unit in ("percent", "per", "%") or text[match.end() :].lstrip().casefold().startswith("percent"):
+            unit = "%"
+        if unit in _FILLER_UNITS:
+            unit = ""
+        if not match["mark"] and unit in ("", "year") and "," not in match["value"] and 1000 <= value <= 2100:
+            unit = "year"
+        found.append(Quantity(value, stem(unit) if unit not in ("year", "%") else unit))
+    return tuple(found)
+
+
+def names(text: str) -> frozenset[str]:
+    """Capitalised names, folded; the word that opens the sentence counts only within a longer name."""
+    found = set()
+    for match in _NAME.finditer(text):
+        parts = match.group().split()
+        if match.start() == 0:
+            parts = (
+                parts[1:] if len(parts) == 1 or parts[0].casefold() in ("the", "a", "an", "in", "on", "at") else parts
+            )
+        found |= {p.casefold().removesuffix("'s").removesuffix("’s") for p in parts}
+    return frozenset(found)
+
+
+def is_negated(text: str) -> bool:
+    """Whether a statement denies something."""
+    return bool(_NEGATION & set(words(text)))
+
+
+def relation(a: str, b: str) -> Relation:
+    """How two statements relate: same assertion, contradicting figures or negation, or neither."""
+    first, second = stems(a), stems(b)
+    figures_a, figures_b = quantities(a), quantities(b)
+    plain_a = {s for s in first if not s[0].isdigit()}
+    plain_b = {s for s in second if not s[0].isdigit()}
+    if not plain_a or not plain_b:
+        return "unrelated"
+    common = len(plain_a & plain_b)
+    share = common / min(len(plain_a), len(plain_b))
+    whole = common / len(plain_a | plain_b)
+    units_a = {f.unit for f in figures_a if f.unit not in ("", "year")}
+    shared_units = units_a & {f.unit for f in figures_b}
+    if shared_units and common >= 2:
+        equal = {(f.value, f.unit) for f in figures_a if f.unit in shared_units} & {
+            (f.value, f.unit) for f in figures_b if f.unit in shared_units
+        }
+        if equal:
+            return "same" if share >= 0.34 else "unrelated"
+        return "contradicts" if share >= 0.5 and not _other_year(figures_a, figures_b) else "unrelated"
+    years_a, years_b = _years(figures_a), _years(figures_b)
+    if years_a and years_b and not units_a:
+        if years_a & years_b:
+            return "same" if share >= 0.6 else "unrelated"
+        return "contradicts" if share >= 0.75 and len(years_a) == len(years_b) == 1 and whole >= 0.5 else "unrelated"
+    if is_negated(a) != is_negated(b):
+        return "contradicts" if share >= 0.75 and whole >= 0.5 else "unrelated"
+    if figures_a or figures_b:
+        return (
+            "same"
+            if whole >= 0.6 and not (units_a ^ {f.unit for f in figures_b if f.unit not in ("", "year")})
+            else "unrelated"
+        )
+    return "same" if (share >= 0.7 and whole >= 0.45) else "unrelated"
+
+
+def _years(figures: Iterable[Quantity]) -> set[float]:
+    return {f.value for f in figures if f.unit == "year"}
+
+
+def _other_year(a: Iterable[Quantity], b: Iterable[Quantity]) -> bool:
+    """Whether two statements speak of different years, so that different figures may both hold."""
+    first, second = _years(a), _years(b)
+    return bool(first and second and not first & second)
+
+
+def sentences_of(text: str) -> list[str]:
+    """The sentences of a page, headings, tables and other fragments left out."""
+    found: list[str] = []
+    for block in re.split(r"\n\s*\n|\n(?=[#\-*|>•])", text):
+        flat = " ".join(block.lstrip("#-*>• ").split())
+        if not flat:
+            continue
+        found += [s.strip() for s in split_sentences(flat) if s.strip()]
+    return found
+
+
+def needs_context(sentence: str) -> bool:
+    """Whether a sentence leans on the one before it."""
+    return bool(_PRONOUN.match(sentence))
+
+
+def is_statement(sentence: str) -> bool:
+    """Whether a sentence can stand as a claim: a full sentence, neither a question nor a fragment."""
+    count = len(words(sentence))
+    return 4 <= count <= 90 and not sentence.rstrip().endswith("?") and len(sentence) <= 560
+
+
+ASKS_FIGURE = re.compile(
+    r"\bhow (?:much|many|large|big|long|far|high|old|often|fast|deep|wide)\b|\b(?:capacity|cost|price|percent|percentage|"
+    r"rate|share|number|amount|figure|length|height|size|output|budget)\b",
+    re.I,
+)
+ASKS_TIME = re.compile(r"\bwhen\b|\bwhat (?:year|date|day)\b|\bwhich year\b|\ba date\b|\bdate or year\b", re.I)
+_DATE = re.compile(
+    r"\b(?:1[0-9]{3}|20[0-9]{2}|January|February|March|April|May|June|July|August|September|October|November|December|spring|summer|autumn|winter)\b"
+)
+
+
+def fits_kind(question: str, sentence: str) -> bool:
+    """Whether a sentence has the kind of answer a question asks for: a date for when, a figure for how much."""
+    if ASKS_TIME.search(question):
+        return bool(_DATE.search(sentence))
+    if ASKS_FIGURE.search(question):
+        return bool(quantities(sentence))
+    return True
+
+
+def relevance(question: str, sentence: str, context: str = "") -> float:
+    """How much of a question's content a sentence carries, 0 to about 1.3; 0 for next to nothing."""
+    wanted = stems(question)
+    if not wanted:
+        return 0.0
+    inside = stems(sentence)
+    direct = wanted & inside
+    lent = (wanted & stems(context)) - direct if context else frozenset()
+    if not direct:
+        return 0.0
+    score = (len(direct) + 0.4 * len(lent)) / len(wanted)
+    score += 0.2 if fits_kind(question, sentence) and (quantities(sentence) or names(sentence)) else 0.0
+    return score
