@@ -246,7 +246,8 @@ def test_a_claim_contradicted_by_an_open_question_or_a_verified_claim_is_not_ver
     assert "c_001 is VERIFIED and contradicts c_002" in run.refused(decide_set_status, other, "VERIFIED")
     run.do(decide_set_status, one, "UNVERIFIED", "in doubt")
     assert "q_002 must be closed first" in run.refused(decide_set_status, other, "VERIFIED")
-    run.answer("Both hold, at different seasons.")
+    run.add("Something of the agent's own?", priority=0.1)
+    assert run.answer("Both hold, at different seasons.") == "q_002"
     run.do(decide_set_status, other, "VERIFIED")
 
 
@@ -290,7 +291,7 @@ def test_refuting_reopens_and_asks_in_one_decision_without_a_clash_of_ids() -> N
     said = run.record(challenge, "refuted", [against], result_claim_id=rival)
     assert said == "ch_002 refuted; [q_003] added; q_002 reopened"
     assert list(run.research.questions) == [ROOT, "q_002", "q_003"]
-    assert run.question("q_003").pair == (claim, challenge)
+    assert run.question("q_003").pair == (claim, rival)
     assert run.research.contradictions[0].question_id == "q_003"
 
 

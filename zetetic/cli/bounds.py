@@ -12,7 +12,7 @@ from zetetic.state.thresholds import Thresholds
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-PANEL = "Bounds (the default shown is that of bounded-research)"
+PANEL = "Bounds (defaults of bounded-research; another mode may have its own)"
 ROOM_PANEL = "Room (the new total, above what the run had)"
 ROOM = {
     "max_turns": "turns",
@@ -47,9 +47,8 @@ def _with_options(command: Command, names: tuple[str, ...], panel: str, *, show_
         field = Thresholds.model_fields[name]
         option = typer.Option(
             option_name(name),
-            help=field.description,
+            help=f"{field.description}; default {field.default:g}" if show_default else field.description,
             metavar="N",
-            show_default=str(field.default) if show_default else False,
             rich_help_panel=panel,
         )
         kind: Any = field.annotation

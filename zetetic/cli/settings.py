@@ -40,7 +40,7 @@ def context_of(given: dict[str, Any], stored: dict[str, Any] | None = None) -> C
         raise UserError(_in_words(error, values)) from None
     except SettingsError as error:
         raise UserError(f"The environment cannot be read: {error}") from None
-    return context
+    return context.model_copy(update={"home": os.path.expanduser(context.home)})
 
 
 def _in_words(error: ValidationError, values: dict[str, Any]) -> str:
@@ -115,7 +115,7 @@ def bounds_of(research: Research, room: dict[str, Any]) -> tuple[dict[str, Any],
         if not had and name in ("max_total_tokens", "max_cost_usd"):
             raise UserError(f"{option_name(name)}: the run has no such limit, so there is nothing to add to.")
         if not total > had:
-            raise UserError(f"{option_name(name)} is the new total: give more than the {had:g} that the run had.")
+            raise UserError(f"{option_name(name)} is the new total: give more than the {had:.15g} that the run had.")
         try:
             Thresholds(**{**bounds, name: total})
         except ValidationError as error:
@@ -123,25 +123,3 @@ def bounds_of(research: Research, room: dict[str, Any]) -> tuple[dict[str, Any],
         added[ROOM[name]] = total - had
         bounds[name] = total
     return bounds, added
-
-
-# Where things are.
-
-
-def database_file(context: Context) -> Path:
-    """The database of a context as a file. Raises StoreError where it can be none."""
-    from zetetic.store.place import sqlite_path
-
-    return sqlite_path(context.database_path)
-
-
-def home_fault(context: Context) -> str:
-    """Why nothing can be written under home, or ''; looks without making anything."""
-    place = Path(context.home).expanduser().absolute()
-    while not place.exists() and place != place.parent:
-        place = place.parent
-    if not place.is_dir():
-        return f"--home {context.home}: {place} is a file; name a folder."
-    if not os.access(place, os.W_OK | os.X_OK):
-        return f"--home {context.home}: {place} cannot be written; name another folder."
-    return ""

@@ -88,6 +88,10 @@ def _reasons(research: Research) -> Iterator[Shortfall]:
             ("a challenge of the answer", question.why_unchallenged),
             ("a search that could refute it", question.why_no_refuting),
         ):
+            if lacking == "a verified claim" and any(
+                research.claims[c].status == "VERIFIED" for c in question.claim_ids if c in research.claims
+            ):
+                continue  # verified since
             if why:
                 text = f"Answered without {lacking} ({question.id}): {why}"
                 yield Shortfall(kind="reason", text=text, question_id=question.id)

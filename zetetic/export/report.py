@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from zetetic.state.citations import (
@@ -13,8 +14,9 @@ from zetetic.state.citations import (
     sections,
     without_citations,
 )
+from zetetic.state.independence import common_origin
 from zetetic.state.research import Research
-from zetetic.state.values import Challenge, Claim, Source
+from zetetic.state.values import Challenge, Claim, Evidence, Source
 from zetetic.state.wording import one_line
 
 from .draft import FALLEN, draft_of, without_fallen
@@ -147,11 +149,32 @@ def _claim_lines(research: Research, claim: Claim, references: References) -> It
     yield f"- **{claim.status}**: {literal(claim.text)}{number} {references.cite((claim.id,))}"
     for link in claim.evidence:
         against = "against it: " if link.stance == "contradicts" else ""
-        independence = f" (independent: {literal(link.independence)})" if link.independence else ""
+        independence = _independence(research, claim, link)
         yield f'  - {against}"{literal(link.quote)}" {references.cite((link.source_id,))}{independence}'
     if claim.status == "UNVERIFIED" and claim.check:
         yield f"  - to verify it: {literal(claim.check)}"
     yield f"  - Challenges: {'; '.join(map(_challenge, research.challenges_on('claim', claim.id))) or 'none'}"
+
+
+def _independence(research: Research, claim: Claim, link: Evidence) -> str:
+    """Why a supporting source counts besides the first one, or why it does not (D33)."""
+    support = claim.links("supports")
+    if link.stance != "supports" or link is support[0] or link.source_id not in research.sources:
+        return ""
+    source = research.sources[link.source_id]
+    for known in support:
+        if known is link:
+            break
+        if known.source_id in research.sources:
+            shared = common_origin(research.sources[known.source_id], source, research.thresholds)
+            if shared:
+                return f" (not counted: {literal(_by_reference(shared))})"
+    return f" (independent: {literal(link.independence)})" if link.independence else " (not declared independent)"
+
+
+def _by_reference(reason: str) -> str:
+    """A reason without source ids, which the reader does not know."""
+    return re.sub(r"\bs_\d+ and s_\d+\b", "it and an earlier source", reason)
 
 
 def _challenge(challenge: Challenge) -> str:

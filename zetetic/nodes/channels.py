@@ -41,6 +41,8 @@ class Input(TypedDict, total=False):
     scope: str
     exclusions: list[str]
     directives: list[str]
+    run_id: str
+    """An id of the caller's own for a new run; chosen by code if not given."""
 
 
 class Output(TypedDict, total=False):

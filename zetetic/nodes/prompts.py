@@ -130,6 +130,8 @@ def question_text(r: Research, question: Question) -> str:
     lines += [f"Builds on [{d}] {r.questions[d].status}: {neutral(one_line(r.questions[d].answer, 400))}" for d in met]
     children = [c for c in r.children(question.id) if c.answer and c.status != "pruned"]
     lines += [f"Answered below: [{c.id}] {c.status}: {neutral(c.answer)}" for c in children if c.id not in met]
+    silent = [c for c in r.children(question.id) if not c.answer and c.status not in ("pruned", "resolved")]
+    lines += [f"Not answered below: [{c.id}] {c.status}: {neutral(one_line(c.question, 300))}" for c in silent]
     tried = tried_lines(r, question.id)
     if tried:
         lines += ["Tried:", *(neutral(t) for t in tried)]
@@ -219,7 +221,7 @@ def synthesis_lines(r: Research) -> list[str]:
     """What the report must deal with: answers, contradictions, refuted claims, unanswered questions, the last steer."""
     lines = [f"Objective: {neutral(r.objective)}"]
     if r.stop_reason not in ("finalized", "frontier_exhausted"):
-        lines.append(f"The exploration was cut short: {r.stop_reason}. Say so.")
+        lines.append(f"The exploration was cut short: {r.stop_reason}.")
     if r.conclusion.text:
         lines.append(f"Conclusion: {neutral(r.conclusion.text)}")
     answered = [q for q in r.questions.values() if q.status == "resolved"]

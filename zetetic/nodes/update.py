@@ -36,6 +36,7 @@ async def update(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
     told = await result_texts(bench, turn)
     trouble = channels.get("trouble") or ""
     window, evicted = await _window(bench, channels, turn, kept["stage"])
+    in_window = [x for past in [*(channels.get("window") or []), turn] for x in await _read_results(bench, past)]
     failed = trouble.split(": ", 1)[0] if trouble else _all_failed(names, results)
 
     def decision(r: Research) -> Decision:
@@ -57,7 +58,7 @@ async def update(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
         happened += closed.events
         r = fold(r, closed.events)
         over = r.attempt is None or r.attempt.ended
-        left = [*evicted, *_sources_in(results, r)] if over else evicted
+        left = [*evicted, *_sources_in(in_window, r)] if over else evicted
         waiting = uncommitted(r, left)
         if waiting and r.phase == "exploration" and r.status == "running":
             items = tuple(

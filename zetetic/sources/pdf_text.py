@@ -15,10 +15,13 @@ import pypdfium2
 
 from zetetic.sources.extracted import Extracted, ExtractionFailure, addresses_in, bounded, iso_date, one_line, tidy
 from zetetic.sources.media_types import PDF
+from zetetic.sources.plain_text import is_web
 
 MAX_PDF_PAGES = 500
 MIN_LETTERS = 3
 """A PDF with fewer letters than this has no text: a scan with a stray page mark."""
+MAX_DECLARED_LINES = 6
+_DECLARED = re.compile(r"(URL|Title|Date):\s+(\S.*)$", re.IGNORECASE)
 
 _pdfium = threading.Lock()  # pdfium may be entered by one thread at a time
 logging.getLogger("pypdf").setLevel(logging.CRITICAL + 1)
@@ -46,20 +49,41 @@ def read_pdf(data: bytes, *, filename: str) -> Extracted | ExtractionFailure:
     if not _has_text(pages):
         message = f"The PDF holds no text in its {total} page(s): probably a scan. Run text recognition on it first."
         return ExtractionFailure(kind="unreadable", message=message)
+    declared, pages = _declared(pages)
     text, note = bounded(joined_pages(pages))
     if total > len(pages):
         note = f"Only the first {len(pages)} of {total} pages were read. {note}".strip()
-    title = one_line(facts.get("Title", ""))
+    title = declared.get("title") or one_line(facts.get("Title", ""))
     if not title or re.match(r"untitled|microsoft word|\S+\.(?:docx?|tex|dvi|pdf|indd)$", title, re.IGNORECASE):
         title = filename or one_line(text.split("\n", 1)[0], 200)
     return Extracted(
         title=title,
         text=text,
         media_type=PDF,
-        published=iso_date(facts.get("CreationDate")),
+        published=iso_date(declared.get("date") or facts.get("CreationDate")),
+        declared_url=declared.get("url"),
         links=addresses_in(text),
         note=note,
     )
+
+
+def _declared(pages: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """What the first lines declare as `URL: …`, `Title: …`, `Date: …`, where a URL is among them; and the rest."""
+    if not pages:
+        return {}, []
+    lines = pages[0].splitlines()
+    fields: dict[str, str] = {}
+    used = 0
+    for line in lines[:MAX_DECLARED_LINES]:
+        found = _DECLARED.match(line.strip())
+        if line.strip() and not found:
+            break
+        if found:
+            fields[found[1].lower()] = found[2].strip()
+        used += 1
+    if not is_web(fields.get("url", "")):
+        return {}, list(pages)
+    return fields, ["\n".join(lines[used:]), *pages[1:]]
 
 
 def _encrypted() -> ExtractionFailure:

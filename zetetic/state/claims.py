@@ -80,6 +80,17 @@ def decide_append(
     seen = {folded(c.text): c for c in research.claims.values() if c.status != "RETRACTED"}
     given = {"claim": 0, "datapoint": 0}
     for entry in entries:
+        twin = seen.get(folded(entry.wording()))
+        if twin is not None and entry.quote.strip() and all(e.source_id != entry.source_id for e in twin.evidence):
+            added = anchor(research, pages, entry.source_id, entry.quote, "supports")
+            if isinstance(added, str):
+                wrong.append(added)
+                continue
+            # The same words from another source: a further link, which counts once its independence is declared.
+            happened.append(ev.EvidenceAdded(at=at, claim_id=twin.id, evidence=added))
+            seen[folded(entry.wording())] = twin.model_copy(update={"evidence": (*twin.evidence, added)})
+            said.append(f"{entry.source_id} states [{twin.id}] too: linked, not yet declared independent")
+            continue
         fault = _entry_fault(entry, seen)
         link = anchor(research, pages, entry.source_id, entry.quote, "supports")
         if isinstance(link, str):
@@ -130,9 +141,7 @@ def _entry_fault(entry: Entry, seen: Mapping[str, Claim]) -> str:
         return "A claim needs a verbatim quote from its source: no quote, no claim."
     twin = seen.get(folded(entry.wording()))
     if twin is not None:
-        if any(link.source_id == entry.source_id for link in twin.evidence):
-            return f"{twin.id} states this from {entry.source_id} already."
-        return f"{twin.id} states this already: add the source to it with notes_update add_source."
+        return f"{twin.id} states this from {entry.source_id} already."
     return ""
 
 
@@ -288,7 +297,9 @@ def decide_add_source(
         return refuse(claim)
     link = anchor(research, pages, source_id, quote, stance, independence)
     missing = [link] if isinstance(link, str) else []
-    if any(known.source_id == source_id for known in claim.evidence):
+    linked = [known for known in claim.evidence if known.source_id == source_id]
+    declares = stance == "supports" and bool(independence.strip())
+    if linked and not (declares and all(not k.independence and k is not claim.evidence[0] for k in linked)):
         missing.append(f"{source_id} is linked to {claim_id} already.")
     if stance == "supports" and claim.links("supports") and not independence.strip():
         missing.append("Say in independence why this source does not stem from those linked before.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 _NOT_WORD = re.compile(r"[^\w]+|_+")
 _FUNCTION_WORDS = frozenset(
@@ -32,6 +33,7 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(folded(text).split())
 
 
+@lru_cache(maxsize=4096)
 def content_words(text: str) -> frozenset[str]:
     """The words that carry meaning: no function words; negations count."""
     return frozenset(w for w in words(text) if w not in _FUNCTION_WORDS)
@@ -45,10 +47,8 @@ def new_terms(query: str, target: str) -> frozenset[str]:
 def alike(a: str, b: str) -> float:
     """Share of content words two texts have in common, 0 to 1 (Jaccard; 1 for equal wordings)."""
     first, second = content_words(a), content_words(b)
-    if folded(a) == folded(b):
-        return 1.0
     if not first or not second:
-        return 0.0
+        return 1.0 if folded(a) == folded(b) else 0.0
     return len(first & second) / len(first | second)
 
 

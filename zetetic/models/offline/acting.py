@@ -14,20 +14,24 @@ from .answering import (
     compose_pair,
     compose_root,
     date_of,
+    disputed,
     domains_of,
     has_figure,
     opposing,
     ranked,
+    shortened,
+    superseding,
     support,
 )
 from .asking import criteria_for, key_terms, queries_for, run_criteria, sub_questions
-from .language import relation
-from .reading import ChallengeSeen, ClaimSeen, Hit, Seen, is_living
+from .extracting import from_pages
+from .reading import ChallengeSeen, ClaimSeen, Hit, Seen, is_living, pages_in
 
 Calls = list[tuple[str, dict[str, Any]]]
-PAGES_A_TURN = 6
+PAGES_A_TURN = 10
 KEY_CLAIMS = 2
 ROOT = "q_001"
+SILENT = "The sources do not say: "
 STRATEGY_WORDS = {
     "negation": "not false wrong",
     "discrepancy": "different figure disputed actual",
@@ -71,6 +75,9 @@ def plan(seen: Seen) -> Calls:
 
 def work(seen: Seen) -> Calls:
     """The next step on a question: the first that is due of verdicts, reading, searching, checking, answering."""
+    raw = unrecorded_pages(seen)
+    if raw:
+        return [record_pages(seen, raw)]
     own_open = [c for c in seen.challenges if c.is_open]
     if own_open:
         waiting = [c for c in own_open if not c.is_run]
@@ -81,20 +88,48 @@ def work(seen: Seen) -> Calls:
             return read(unread[: PAGES_A_TURN // 2])
         return settle(seen, own_open)
     answer, cited = draft(seen)
+    if rejected(seen, answer):
+        answer, cited = "", []
     challenged = [c for c in seen.challenges if c.type == "question_answer" and folded(c.text) == folded(answer)]
     if answer and challenged and any(c.state in ("survived", "inconclusive", "weakened") for c in challenged):
         return [resolving(seen, answer, cited, [])]
     if not searched(seen) and not is_derived(seen):
         return look(seen, 2 if seen.attempt > 1 else 1)
     unread = unread_hits(seen)
-    if unread and not answer_is_ripe(seen) and reads_done(seen) < 2:
+    if unread and reads_done(seen) < 2:
         return read(unread[:PAGES_A_TURN])
     if not answer:
         further = look(seen, 2)
-        if further and searches_done(seen) < 3:
+        if further and searches_done(seen) < 2:
             return further
         return give_up(seen)
     return check(seen, answer)
+
+
+def unrecorded_pages(seen: Seen) -> list[tuple[str, str, str]]:
+    """Pages whose text stands in the window and of which nothing is on record yet."""
+    used = {s for c in seen.claims.values() for s in c.sources}
+    found = []
+    for _, results in seen.rounds:
+        for message in results:
+            if message.name == "fetch_page":
+                for source_id, title, text in pages_in(message.text):
+                    source = seen.sources.get(source_id)
+                    read = source is not None and "nothing relevant" in source.note
+                    if source_id not in used and not read:
+                        found.append((source_id, title or (source.title if source else ""), text))
+    return found
+
+
+def record_pages(seen: Seen, pages: list[tuple[str, str, str]]) -> tuple[str, dict[str, Any]]:
+    """Records what pages in the window say on the question."""
+    asked = [(seen.question_id, seen.question), *((q, text) for q, text in seen.open if q != seen.question_id)]
+    return ("notes_append", from_pages(asked, seen.objective, pages, set()))
+
+
+def rejected(seen: Seen, answer: str) -> bool:
+    """Whether this very answer was proposed before and not accepted."""
+    return bool(answer and seen.partial) and folded(answer)[:200] == folded(seen.partial.rstrip("…"))[:200]
 
 
 def is_derived(seen: Seen) -> bool:
@@ -142,12 +177,6 @@ def unread_hits(seen: Seen) -> list[Hit]:
     return [h for h in seen.hits() if not h.source and h.url not in tried]
 
 
-def answer_is_ripe(seen: Seen) -> bool:
-    """Whether the claims at hand carry an answer with the support of several sites."""
-    best = candidates(seen)[:1]
-    return bool(best) and support(seen, best[0]) >= 3
-
-
 def look(seen: Seen, most: int) -> Calls:
     """Searches not made yet on the question."""
     queries = queries_for(seen.question, seen.question_criteria, seen.objective, seen.tried, seen.steer)
@@ -163,17 +192,18 @@ def give_up(seen: Seen) -> Calls:
     """Ends an attempt that found nothing; from the second on, the question steps back behind the others."""
     queries = queries_for(seen.question, seen.question_criteria, seen.objective, seen.tried, "")
     spare = queries[0] if queries else f"{' '.join(key_terms(seen.question)[:6])} attempt {seen.attempt + 1}"
-    calls: Calls = [
-        (
-            "notes_append",
-            {"gaps": [one_line(f"The sources do not say: {seen.question}", 500)]},
-        )
-    ]
-    if seen.attempt >= 2 and seen.question_id != ROOT:
+    calls: Calls = []
+    if seen.question_id != ROOT or not seen.below:
+        calls.append(("notes_append", {"gaps": [one_line(f"{SILENT}{seen.question}", 500)]}))
+    if (seen.attempt >= 2 or not reads_done(seen)) and seen.question_id != ROOT:
         calls.append(
             (
                 "set_priority",
-                {"id": seen.question_id, "priority": 0.3, "why": "two attempts found nothing; the others go first"},
+                {
+                    "id": seen.question_id,
+                    "priority": 0.3,
+                    "why": "what was read does not answer it; the others go first",
+                },
             )
         )
     calls.append(
@@ -194,22 +224,27 @@ def check(seen: Seen, answer: str) -> Calls:
     """Links what agrees, links what contradicts, and challenges the claims that matter and the drafted answer."""
     calls: Calls = []
     matter = [c for c in candidates(seen) if c.id in answer][: KEY_CLAIMS * 2]
-    linked: set[frozenset[str]] = {frozenset((a, b)) for a, b, _ in seen.pairs}
+    taken = disputed(seen)
+    attacked: set[str] = set()
     for claim in matter:
         for rival in opposing(seen, claim):
-            pair = frozenset((claim.id, rival.id))
-            if is_living(rival) and pair not in linked and not set(claim.sources) & set(rival.sources):
-                linked.add(pair)
-                calls.append(
-                    ("notes_update", {"id": claim.id, "link": {"relation": "contradicts", "claim_id": rival.id}})
-                )
+            # One conflict is one question: a rival in dispute already is not put against each claim anew.
+            if not is_living(rival) or rival.id in taken or set(claim.sources) & set(rival.sources):
+                continue
+            taken |= {x.id for side in (claim, rival) for x in (side, *agreeing(seen, side))}
+            if superseding(seen, rival):
+                attacked.add(rival.id)
+                calls += attack(seen, "claim", rival.id, rival.text, first="staleness")
+            else:
+                link = {"relation": "contradicts", "claim_id": rival.id}
+                calls.append(("notes_update", {"id": claim.id, "link": link}))
     if seen.question_id != ROOT or not seen.below:
         for claim in matter[:KEY_CLAIMS]:
             calls += supporting(seen, claim)
-            if support(seen, claim) >= 2 and claim.status == "UNVERIFIED":
+            if support(seen, claim) >= 2 and claim.status == "UNVERIFIED" and claim.id not in attacked:
                 calls += attack(seen, "claim", claim.id, claim.text)
     for claim in (seen.claims[i] for i in seen.about if i in seen.claims):
-        if is_living(claim) and is_outdated(seen, claim):
+        if is_living(claim) and superseding(seen, claim) and claim.id not in attacked:
             calls += attack(seen, "claim", claim.id, claim.text, first="staleness")
     calls += attack(seen, "question_answer", seen.question_id, answer)
     if not any(name == "challenge" for name, _ in calls):
@@ -287,20 +322,6 @@ def attack(seen: Seen, kind: str, target_id: str, text: str, first: str = "") ->
     return [("challenge", call)]
 
 
-def is_outdated(seen: Seen, claim: ClaimSeen) -> bool:
-    """Whether several sites state otherwise, all of them later."""
-    return bool(superseding(seen, claim))
-
-
-def superseding(seen: Seen, claim: ClaimSeen) -> list[ClaimSeen]:
-    """The claims that replace an older one: newer, and stated by more sites."""
-    own = date_of(seen, claim)
-    if not own:
-        return []
-    newer = [c for c in opposing(seen, claim) if is_living(c) and date_of(seen, c)[:4] > own[:4]]
-    return [c for c in newer if support(seen, c) > support(seen, claim)]
-
-
 def settle(seen: Seen, challenges: list[ChallengeSeen]) -> Calls:
     """Verdicts on all challenges that were run, then the statuses and the answer they allow."""
     calls: Calls = []
@@ -310,22 +331,17 @@ def settle(seen: Seen, challenges: list[ChallengeSeen]) -> Calls:
         calls.append(("record_challenge_result", call))
         if call["outcome"] == "survived" and challenge.type == "claim":
             claim = seen.claims.get(challenge.target)
-            disputed = any(
-                is_living(c) and frozenset((c.id, challenge.target)) in {frozenset((a, b)) for a, b, _ in seen.pairs}
-                for c in (opposing(seen, claim) if claim else [])
-            )
-            if claim is not None and support(seen, claim) >= 2 and not disputed:
+            if claim is not None and support(seen, claim) >= 2 and claim.id not in disputed(seen):
                 risen.append(challenge.target)
     calls += [
         ("notes_update", {"id": c, "status": "VERIFIED", "why": "independent sources, challenge survived"})
         for c in risen
     ]
-    if any(c[1].get("outcome") == "refuted" for c in calls if c[0] == "record_challenge_result"):
-        return calls
+    fallen = {c.target for c, (_, call) in zip(challenges, calls, strict=False) if call.get("outcome") == "refuted"}
     mine = [c for c in challenges if c.type == "question_answer" and c.target == seen.question_id]
     if mine and seen.question_id:
         cited = list(dict.fromkeys(re.findall(r"\b[cd]_\d{3,}\b", mine[-1].text)))
-        living = [c for c in cited if c in seen.claims and is_living(seen.claims[c])]
+        living = [c for c in cited if c in seen.claims and is_living(seen.claims[c]) and c not in fallen]
         if living == cited:
             calls.append(resolving(seen, mine[-1].text, cited, risen))
     return calls
@@ -343,7 +359,7 @@ def verdict(seen: Seen, challenge: ChallengeSeen) -> dict[str, Any]:
             best = ranked(seen, claim.text, better)[0]
             return call | {
                 "outcome": "refuted",
-                "evidence": f"{best.id}, stated by {support(seen, best)} sites and newer ({date_of(seen, best)}), replaces it",
+                "evidence": f"{support(seen, best)} sites state otherwise, all of them later (to {date_of(seen, best)})",
                 "source_ids": list(best.sources)[:5],
                 "result_claim_id": best.id,
             }
@@ -367,15 +383,21 @@ def resolving(
     verified = any(c in risen or (c in seen.claims and seen.claims[c].status == "VERIFIED") for c in cited)
     call: dict[str, Any] = {"id": seen.question_id, "answer": answer, "claim_ids": cited[:40]}
     if not verified:
-        best = max((support(seen, seen.claims[c]) for c in cited if c in seen.claims), default=0)
-        call["why_unverified"] = (
-            f"stated by {best} site(s) that differ in wording or origin too little to confirm one another"
-            if best
-            else "the sources at hand do not say"
-        )
+        call["why_unverified"] = why_unverified(seen, cited)
     if unchallenged:
         call["why_unchallenged"] = unchallenged
     return ("resolve_question", call)
+
+
+def why_unverified(seen: Seen, cited: list[str]) -> str:
+    """Why an answer goes out without a verified claim."""
+    claims = [seen.claims[c] for c in cited if c in seen.claims]
+    if any(c.id in disputed(seen) for c in claims):
+        return "the sources disagree, and the answer names both sides"
+    best = max((support(seen, c) for c in claims), default=0)
+    if best >= 2:
+        return f"{best} sites state it, but no challenge or independence of theirs is settled"
+    return "one site alone states it" if best else "the sources at hand do not say"
 
 
 def conclude(seen: Seen) -> Calls:
@@ -386,6 +408,17 @@ def conclude(seen: Seen) -> Calls:
     run = [c for c in seen.challenges if c.is_open and c.is_run]
     if run:
         return [("record_challenge_result", verdict(seen, c)) for c in run]
+    raw = unrecorded_pages(seen)
+    if raw:
+        return [record_pages(seen, raw)]
+    if seen.stage == "verifying":
+        ripe = [c for c in seen.matter if c in seen.claims and len(domains_of(seen, seen.claims[c])) >= 2]
+        if ripe:
+            why = "independent sources, challenge survived"
+            return [("notes_update", {"id": c, "status": "VERIFIED", "why": why}) for c in ripe]
+    late = late_conflicts(seen)
+    if late:
+        return late
     unread = unread_hits(seen)
     needs_pages = any("fetch more pages" in m or "look elsewhere" in m for m in seen.lacking)
     if needs_pages:
@@ -405,14 +438,23 @@ def conclude(seen: Seen) -> Calls:
     return [("finish_exploration", {"why": "" if survived else "no challenge brought anything against it"})]
 
 
+def late_conflicts(seen: Seen) -> Calls:
+    """Links between claims the answer rests on and claims recorded since that say otherwise."""
+    taken = disputed(seen)
+    calls: Calls = []
+    for claim_id in dict.fromkeys(re.findall(r"\b[cd]_\d{3,}\b", seen.root_answer)):
+        claim = seen.claims.get(claim_id)
+        if claim is None or not is_living(claim):
+            continue
+        for rival in opposing(seen, claim):
+            if is_living(rival) and rival.id not in taken and not set(claim.sources) & set(rival.sources):
+                taken |= {rival.id, *(c.id for c in agreeing(seen, rival))}
+                link = {"relation": "contradicts", "claim_id": rival.id}
+                calls.append(("notes_update", {"id": claim.id, "link": link}))
+    return calls
+
+
 def conclusion_from(seen: Seen) -> str:
     """The conclusion in a few sentences: the objective's answer, shortened at sentence ends."""
     text = seen.root_answer or "The sources at hand do not answer the objective."
-    if len(text) <= 1500:
-        return text
-    return text[:1500].rsplit(". ", 1)[0] + "."
-
-
-def relates(a: str, b: str) -> bool:
-    """Whether two statements speak of one thing."""
-    return relation(a, b) != "unrelated"
+    return shortened(text, 1500)

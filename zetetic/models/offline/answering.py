@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from .language import fits_kind, quantities, relation, relevance, stems
+from zetetic.state.citations import split_sentences
+
+from .language import Weights, fits_kind, quantities, relation, relevance, stems
 from .reading import ClaimSeen, Seen, is_living
 
 MOST_STATEMENTS = 5
+LONGEST_ANSWER = 2800
 NOT_FOUND = "Not found in the sources: "
+BEARS_ON = 0.6
+"""Relevance from which a claim recorded on another question counts for this one."""
+CLOSE = 0.6
+"""Share of the best claim's relevance from which a further one is told as well."""
 
 
 def domains_of(seen: Seen, claim: ClaimSeen) -> set[str]:
@@ -42,13 +49,36 @@ def support(seen: Seen, claim: ClaimSeen) -> int:
     return len(sites)
 
 
+def disputed(seen: Seen) -> set[str]:
+    """Claims on either side of a recorded contradiction, with those that say the same."""
+    sides = {side for a, b, _ in seen.pairs for side in (a, b)}
+    return sides | {c.id for side in sides if side in seen.claims for c in agreeing(seen, seen.claims[side])}
+
+
+def superseding(seen: Seen, claim: ClaimSeen) -> list[ClaimSeen]:
+    """The claims that replace an outdated one: all that speak against it are newer, and more sites state them."""
+    own = date_of(seen, claim)[:4]
+    against = [c for c in opposing(seen, claim) if is_living(c)]
+    dates = [seen.sources[s].date[:4] for c in against for s in c.sources if s in seen.sources and seen.sources[s].date]
+    if not own or not dates or min(dates) <= own:
+        return []
+    return [c for c in against if support(seen, c) > support(seen, claim)]
+
+
+def weights_of(seen: Seen) -> Weights:
+    """How much words tell among the claims on record."""
+    return Weights(c.text for c in seen.claims.values())
+
+
 def ranked(seen: Seen, question: str, claims: Iterable[ClaimSeen]) -> list[ClaimSeen]:
     """Claims by how well they answer a question, then by support."""
+    weights = weights_of(seen)
 
     def key(claim: ClaimSeen) -> tuple[float, float, str]:
         fits = 0.3 if fits_kind(question, claim.text) else 0.0
-        score = relevance(question, claim.text) + fits + 0.15 * min(support(seen, claim), 4)
+        score = relevance(question, claim.text, weights) + fits + 0.15 * min(support(seen, claim), 4)
         score += 0.3 if claim.status == "VERIFIED" else 0.0
+        score -= 0.005 * len(claim.text.split())  # of two that say the same, the plainer one
         return (-score, -len(claim.sources), claim.id)
 
     return sorted(claims, key=key)
@@ -56,46 +86,48 @@ def ranked(seen: Seen, question: str, claims: Iterable[ClaimSeen]) -> list[Claim
 
 def candidates(seen: Seen) -> list[ClaimSeen]:
     """The claims an answer may rest on: those recorded on the question, and others that bear on it."""
-    own = {c.id: c for c in seen.own()}
+    weights = weights_of(seen)
+    found = {c.id: c for c in seen.own()}
     for claim in seen.claims.values():
-        if claim.id not in own and is_living(claim) and relevance(seen.question, claim.text) >= 0.5:
-            if fits_kind(seen.question, claim.text):
-                own[claim.id] = claim
-    return ranked(seen, seen.question, own.values())
+        if claim.id in found or not is_living(claim) or not fits_kind(seen.question, claim.text):
+            continue
+        if relevance(seen.question, claim.text, weights) >= BEARS_ON:
+            found[claim.id] = claim
+    return ranked(seen, seen.question, found.values())
 
 
-def statement(claims: Sequence[ClaimSeen]) -> str:
-    """One sentence with the claims it rests on: the first claim's words."""
-    text = claims[0].text.rstrip().rstrip(".!")
-    return f"{text} [{', '.join(dict.fromkeys(c.id for c in claims))}]."
+def statement(claim: ClaimSeen) -> str:
+    """One sentence in the claim's words, with its id."""
+    text = claim.text.rstrip().rstrip(".!")
+    return f"{text} [{claim.id}]."
 
 
 def compose(seen: Seen) -> tuple[str, list[str]]:
     """An answer from the claims at hand, with both sides where they disagree; ('', []) if there is nothing."""
+    weights = weights_of(seen)
+    pool = [c for c in candidates(seen) if fits_kind(seen.question, c.text) and not superseding(seen, c)]
+    scores = {c.id: relevance(seen.question, c.text, weights) for c in pool}
+    best = max(scores.values(), default=0.0)
     chosen: list[ClaimSeen] = []
     sentences: list[str] = []
-    cited: list[str] = []
-    fitting = [c for c in candidates(seen) if fits_kind(seen.question, c.text)]
-    pool = fitting or [c for c in candidates(seen) if relevance(seen.question, c.text) >= 0.6]
     for claim in pool:
         if len(chosen) >= MOST_STATEMENTS:
             break
-        if claim.id in cited or any(stems(claim.text) <= stems(c.text) for c in chosen):
+        if scores[claim.id] < max(BEARS_ON if claim.id not in seen.own_claims else 0.0, CLOSE * best):
             continue
-        same = [c for c in agreeing(seen, claim) if c.id not in cited][:3]
+        if any(relation(claim.text, c.text) == "same" or stems(claim.text) <= stems(c.text) for c in chosen):
+            continue
+        if claim in chosen:
+            continue
+        rivals = [c for c in opposing(seen, claim) if is_living(c) and c not in chosen and not superseding(seen, c)]
         chosen.append(claim)
-        group = [claim, *same]
-        cited += [c.id for c in group]
-        rivals = [c for c in opposing(seen, claim) if is_living(c) and c.id not in cited]
         if rivals:
             rival = ranked(seen, seen.question, rivals)[0]
-            cited.append(rival.id)
             chosen.append(rival)
-            sentences.append(f"Sources disagree: {statement(group)}")
-            sentences.append(f"Against it: {statement([rival])}")
+            sentences.append(f"Sources disagree: {statement(claim)} Against it: {statement(rival)}")
         else:
-            sentences.append(statement(group))
-    return " ".join(sentences), cited
+            sentences.append(statement(claim))
+    return " ".join(sentences), [c.id for c in chosen]
 
 
 def compose_pair(seen: Seen) -> tuple[str, list[str]]:
@@ -107,30 +139,25 @@ def compose_pair(seen: Seen) -> tuple[str, list[str]]:
         return "", []
     if fallen and living:
         best = living[0]
-        group = [best, *agreeing(seen, best)[:3]]
-        return f"This holds: {statement(group)}", [c.id for c in group]
+        return f"This holds: {statement(best)}", [best.id]
     if fallen:
         rest = [c for c in opposing(seen, fallen[0]) if is_living(c)] or [c for c in candidates(seen) if is_living(c)]
         if not rest:
             return "", []
         best = ranked(seen, fallen[0].text, rest)[0]
-        group = [best, *agreeing(seen, best)[:3]]
-        return f"This holds instead: {statement(group)}", [c.id for c in group]
+        return f"This holds instead: {statement(best)}", [best.id]
     ordered = sorted(living, key=lambda c: (-support(seen, c), c.id))
     first, second = ordered[0], ordered[-1]
     if first.id == second.id:
-        return statement([first]), [first.id]
+        return statement(first), [first.id]
     sides = support(seen, first), support(seen, second)
     verdict = (
         f"The first is stated by {sides[0]} sites and the second by {sides[1]}"
         if sides[0] != sides[1]
         else "Neither is better supported"
     )
-    group = [first, *[c for c in agreeing(seen, first) if c.id != second.id][:3]]
-    text = (
-        f"Sources disagree: {statement(group)} Against it: {statement([second])} {verdict} [{first.id}, {second.id}]."
-    )
-    return text, list(dict.fromkeys([*(c.id for c in group), second.id]))
+    text = f"Sources disagree: {statement(first)} Against it: {statement(second)} {verdict} [{first.id}, {second.id}]."
+    return text, [first.id, second.id]
 
 
 def compose_root(seen: Seen) -> tuple[str, list[str]]:
@@ -142,7 +169,21 @@ def compose_root(seen: Seen) -> tuple[str, list[str]]:
             parts.append(answer)
             cited += re.findall(r"\b[cd]_\d{3,}\b", answer)
     living = [c for c in dict.fromkeys(cited) if c in seen.claims and is_living(seen.claims[c])]
-    return " ".join(parts)[:2800].rsplit(" ", 1)[0] if len(" ".join(parts)) > 2800 else " ".join(parts), living
+    if parts:
+        parts += [f"{NOT_FOUND}{question}" for _, question in seen.silent]
+    return shortened(" ".join(parts), LONGEST_ANSWER), living
+
+
+def shortened(text: str, most: int) -> str:
+    """Text of at most `most` characters, cut at a sentence's end."""
+    if len(text) <= most:
+        return text
+    kept: list[str] = []
+    for sentence in split_sentences(text):
+        if sum(len(s) + 1 for s in kept) + len(sentence) > most:
+            break
+        kept.append(sentence)
+    return " ".join(kept)
 
 
 def has_figure(text: str) -> bool:

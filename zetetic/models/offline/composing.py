@@ -30,26 +30,24 @@ def report(seen: Seen) -> dict[str, Any]:
         one, other = seen.claims.get(a), seen.claims.get(b)
         if one is None or other is None or not (is_living(one) and is_living(other)):
             continue
-        conflicts.append(f"- Sources disagree: {statement([one])} Against it: {statement([other])}")
+        conflicts.append(f"- Sources disagree: {statement(one)} Against it: {statement(other)}")
     if conflicts:
         details += ["### Where sources disagree", "", *conflicts, ""]
     if not summary:
         living = [c for c in seen.claims.values() if is_living(c)][:8]
-        summary = [f"- {statement([c])}" for c in living]
+        summary = [f"- {statement(c)}" for c in living]
     return {"report": "\n".join(["## Summary", "", *summary, "", "## Details", "", *details, *_gaps(seen)])}
 
 
 def _gaps(seen: Seen) -> list[str]:
     lines = ["## Gaps", ""]
-    if seen.cut_short:
-        lines.append(f"- The exploration was cut short: {seen.cut_short}.")
-    lines += [f"- [{q}] {re.sub(r' -> .*$', '', text)} No answer was found." for q, text in seen.unanswered]
-    named = " ".join(lines)
-    for gap in dict.fromkeys(seen.gaps_noted):
-        subject = gap.removeprefix("The sources do not say: ")
-        if subject not in named:
-            lines.append(f"- {gap}")
-    lines += [f"- Refuted: {c.text.rstrip('.')} [{c.id}]." for c in seen.refuted]
+    told: set[str] = set()
+    for question_id, text in seen.unanswered:
+        asked = re.sub(r" -> .*$", "", text)
+        silent = [g for g in seen.gaps_noted if asked.rstrip("…") in g]
+        told |= set(silent)
+        lines.append(f"- [{question_id}] {silent[0] if silent else f'{asked} No answer was found.'}")
+    lines += [f"- {gap}" for gap in dict.fromkeys(seen.gaps_noted) if gap not in told]
     if len(lines) == 2:
         lines.append("- Nothing the objective asks was left open.")
     return lines

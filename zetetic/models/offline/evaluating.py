@@ -7,6 +7,8 @@ from typing import Any
 
 from zetetic.state.citations import cited_ids, factual_sentences, is_gaps, sections, under_gaps
 
+from .answering import NOT_FOUND
+from .asking import sub_questions
 from .language import fits_kind, quantities, stems
 
 SUPPORTED = 0.6
@@ -97,13 +99,22 @@ def completeness(prompt: str) -> dict[str, Any]:
 def _met(criterion: str, question: str, text: str, is_report: bool) -> bool:
     if re.match(r"Every statement cites|Contradictions between|What could not be found", criterion):
         return True  # code holds these at the gate
-    wanted = stems(re.sub(r"^.*?(?:about|as a gap|Answers): ", "", criterion)) - _ASKING
+    if re.match(r"Names both sides|States what the sources that refuted", criterion):
+        return bool(cited_ids(text))
+    asked = re.sub(r"^.*?(?:about|as a gap|Answers): ", "", criterion)
+    parts = sub_questions(asked)
+    if len(parts) > 1:
+        return all(_met(f"Answers: {part}", part, text, is_report) for part in parts)
+    wanted = stems(asked) - _ASKING
     if not wanted:
         return bool(text.strip())
     if is_report and _covered(wanted, under_gaps(text)):
         return True
     body = "\n".join(s.body for s in sections(text) if not is_gaps(s.title)) if is_report else text
-    for sentence in _statements(text) if is_report else [body]:
+    for sentence in _statements(text):
+        if sentence.startswith(NOT_FOUND) and _covered(wanted, sentence):
+            return True
+    for sentence in _statements(text) if is_report or "?" in criterion else [body]:
         if _covered(wanted, sentence) and fits_kind(f"{criterion} {question}", re.sub(r"\[[^\]]*\]", "", sentence)):
             return True
     return _covered(wanted, body) and is_report

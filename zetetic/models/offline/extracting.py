@@ -7,12 +7,14 @@ from typing import Any
 
 from zetetic.state.wording import folded
 
-from .language import fits_kind, is_statement, needs_context, relevance, sentences_of, stems
+from .language import Weights, fits_kind, is_statement, needs_context, relevance, sentences_of, stems
 from .reading import pages_in
 
-MOST_PER_PAGE = 4
-ENOUGH = 0.34
+MOST_PER_PAGE = 3
+ENOUGH = 0.38
 GOOD = 0.5
+UNFIT = 0.6
+"""What is left of a sentence's relevance where it has not the kind of answer that is asked for."""
 
 
 def extract(prompt: str) -> dict[str, Any]:
@@ -23,12 +25,21 @@ def extract(prompt: str) -> dict[str, Any]:
     current_id = current.group(1) if current else ""
     others = re.findall(r"^- \[(q_\d+)\] (.*)$", prompt.split("<page ", 1)[0], re.M)
     asked = [(current_id, question), *others]
-    known = {folded(m) for m in re.findall(r"^\[[cd]_\d+\] \w+\s+(.*?)\s+src: ", prompt, re.M)}
+    known = set()
+    for told, sources in re.findall(r"^\[[cd]_\d+\] \w+\s+(.*?)\s+src: (.*)$", prompt, re.M):
+        known |= {f"{source.strip()} {folded(told)}" for source in sources.split(",")}
+    return from_pages(asked, objective, pages_in(prompt), known)
+
+
+def from_pages(
+    asked: list[tuple[str, str]], objective: str, pages: list[tuple[str, str, str]], known: set[str]
+) -> dict[str, Any]:
+    """The arguments of notes_append for pages (source id, title, text) and questions, the current one first."""
     claims: list[dict[str, Any]] = []
     nothing: list[str] = []
-    for source_id, title, text in pages_in(prompt):
-        found = _claims(asked, objective, source_id, title, text, known)
-        known |= {folded(c["text"]) for c in found}
+    weights = Weights(s for _, _, text in pages for s in sentences_of(text))
+    for source_id, title, text in pages:
+        found = _claims(asked, objective, source_id, title, text, known, weights)
         if found:
             claims += found
         elif source_id.startswith("s_"):
@@ -42,7 +53,13 @@ def _field(prompt: str, name: str) -> str:
 
 
 def _claims(
-    asked: list[tuple[str, str]], objective: str, source_id: str, title: str, text: str, known: set[str]
+    asked: list[tuple[str, str]],
+    objective: str,
+    source_id: str,
+    title: str,
+    text: str,
+    known: set[str],
+    weights: Weights,
 ) -> list[dict[str, Any]]:
     sentences = sentences_of(text)
     scored: list[tuple[float, int, str]] = []
@@ -53,9 +70,9 @@ def _claims(
         context = f"{title} {before}" if needs_context(sentence) else title
         best, wanted = 0.0, asked[0][0]
         for number, (question_id, question) in enumerate(asked):
-            score = relevance(question or objective, sentence, context)
-            if number and not fits_kind(question, sentence):
-                score *= 0.5
+            score = relevance(question or objective, sentence, weights, context)
+            if not fits_kind(question, sentence):
+                score *= UNFIT
             if score > best + (0.05 if number else 0.0):
                 best, wanted = score, question_id
         if best >= ENOUGH:
@@ -70,7 +87,7 @@ def _claims(
         quote = sentence
         if needs_context(sentence) and place and len(sentences[place - 1]) + len(sentence) < 560:
             quote = f"{sentences[place - 1]} {sentence}"
-        if folded(quote) in known or any(folded(quote) == folded(f["text"]) for f in found):
+        if f"{source_id} {folded(quote)}" in known or any(folded(quote) == folded(f["text"]) for f in found):
             continue
         if any(stems(quote) <= stems(f["text"]) for f in found):
             continue

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,7 +27,44 @@ _PRONOUN = re.compile(
 _NAME = re.compile(r"\b[A-Z][\w'’-]+(?:\s+[A-Z][\w'’-]+)*")
 _NEGATION = frozenset({"not", "no", "never", "without", "neither", "nor", "cannot", "none"})
 _FILLER_UNITS = frozenset(
-    ["and", "or", "of", "in", "to", "the", "a", "an", "by", "for", "from", "at", "on", "with", "as", "is", "was", "were", "are", "per", "than", "more", "less", "out", "it", "its", "that", "which", "when", "he", "she", "they", "who", "but", "also", "while"]
+    [
+        "and",
+        "or",
+        "of",
+        "in",
+        "to",
+        "the",
+        "a",
+        "an",
+        "by",
+        "for",
+        "from",
+        "at",
+        "on",
+        "with",
+        "as",
+        "is",
+        "was",
+        "were",
+        "are",
+        "per",
+        "than",
+        "more",
+        "less",
+        "out",
+        "it",
+        "its",
+        "that",
+        "which",
+        "when",
+        "he",
+        "she",
+        "they",
+        "who",
+        "but",
+        "also",
+        "while",
+    ]
 )
 
 
@@ -144,12 +183,26 @@ def _other_year(a: Iterable[Quantity], b: Iterable[Quantity]) -> bool:
 def sentences_of(text: str) -> list[str]:
     """The sentences of a page, headings, tables and other fragments left out."""
     found: list[str] = []
-    for block in re.split(r"\n\s*\n|\n(?=[#\-*|>•])", text):
+    for block in re.split(r"\n\s*\n|\n(?=[#\-*|>•])", _with_headings_apart(text)):
         flat = " ".join(block.lstrip("#-*>• ").split())
         if not flat:
             continue
         found += [s.strip() for s in split_sentences(flat) if s.strip()]
     return found
+
+
+def _with_headings_apart(text: str) -> str:
+    """The text with a blank line after each short line that ends no sentence, where a new one starts after it."""
+    lines = text.split("\n")
+    width = max((len(line) for line in lines), default=0)
+    apart: list[str] = []
+    for place, line in enumerate(lines):
+        apart.append(line)
+        after = lines[place + 1].lstrip() if place + 1 < len(lines) else ""
+        ends = line.rstrip()
+        if ends and len(ends) < 0.6 * width and ends[-1] not in ".!?:;,\"'”)" and after[:1].isupper():
+            apart.append("")
+    return "\n".join(apart)
 
 
 def needs_context(sentence: str) -> bool:
@@ -183,16 +236,42 @@ def fits_kind(question: str, sentence: str) -> bool:
     return True
 
 
-def relevance(question: str, sentence: str, context: str = "") -> float:
-    """How much of a question's content a sentence carries, 0 to about 1.3; 0 for next to nothing."""
-    wanted = stems(question)
-    if not wanted:
-        return 0.0
-    inside = stems(sentence)
-    direct = wanted & inside
-    lent = (wanted & stems(context)) - direct if context else frozenset()
+_ASKING = frozenset(
+    stem(w) for w in ["much", "many", "next", "according", "happen", "happened", "take", "place", "first"]
+)
+
+
+class Weights:
+    """How much each word tells among a set of texts: a word that stands in most of them tells little."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        counts: Counter[str] = Counter()
+        total = 0
+        for text in texts:
+            counts.update(stems(text))
+            total += 1
+        self._counts, self._total = counts, total
+
+    def of(self, word: str) -> float:
+        """Between 0.1 for a word in every text and 1 for one in a single text; 0.6 for one in none."""
+        if word not in self._counts:
+            return 0.6
+        if self._total < 3:
+            return 1.0
+        spread = math.log((self._total + 1) / (self._counts[word] + 0.5)) / math.log((self._total + 1) / 1.5)
+        return min(1.0, max(0.1, spread))
+
+    def sum(self, words: Iterable[str]) -> float:
+        """The weights of several words together."""
+        return math.fsum(self.of(w) for w in words)
+
+
+def relevance(question: str, sentence: str, weights: Weights, context: str = "") -> float:
+    """How much of what a question asks a sentence carries, 0 to about 1.2; 0 for next to nothing."""
+    wanted = stems(question) - _ASKING
+    direct = wanted & stems(sentence)
     if not direct:
         return 0.0
-    score = (len(direct) + 0.4 * len(lent)) / len(wanted)
-    score += 0.2 if fits_kind(question, sentence) and (quantities(sentence) or names(sentence)) else 0.0
-    return score
+    lent = (wanted & stems(context)) - direct if context else frozenset()
+    score = (weights.sum(direct) + 0.5 * weights.sum(lent)) / weights.sum(wanted)
+    return score * (1.15 if fits_kind(question, sentence) and (quantities(sentence) or names(sentence)) else 1.0)

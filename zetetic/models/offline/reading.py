@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 _CLAIM = re.compile(
-    r"^(?:- )?\[(?P<id>[cd]_\d+)\] (?P<status>UNVERIFIED|VERIFIED|REFUTED|RETRACTED)\s+(?P<text>.*?)(?:\s+src: (?P<src>[^|]*))?(?:\s*\| check: .*)?$"
+    r"^(?:- )?\[(?P<id>[cd]_\d+)\] (?P<status>UNVERIFIED|VERIFIED|REFUTED|RETRACTED)\s+(?P<text>.*?)"
+    r"(?:\s+src: (?P<src>[^|]*))?(?:\s*\| check: .*)?$"
 )
 _SOURCE = re.compile(r"^(?:- )?\[(?P<id>s_\d+)\] (?P<url>\S+) \"(?P<title>.*?)\" \((?P<domain>[^)]*)\)\s*(?P<note>.*)$")
 _PAIR = re.compile(r"^(?:- )?(?P<a>[cd]_\d+) vs (?P<b>[cd]_\d+) -> (?P<q>q_\d+)")
@@ -108,6 +109,10 @@ class Seen:
     challenges: list[ChallengeSeen] = field(default_factory=list)
     tried: list[tuple[str, str]] = field(default_factory=list)
     below: list[tuple[str, str, str]] = field(default_factory=list)
+    silent: list[tuple[str, str]] = field(default_factory=list)
+    """Questions below this one without an answer."""
+    matter: list[str] = field(default_factory=list)
+    """Unverified claims that answers rest on."""
     answers: list[tuple[str, str, str, tuple[str, ...]]] = field(default_factory=list)
     unanswered: list[tuple[str, str]] = field(default_factory=list)
     refuted: list[ClaimSeen] = field(default_factory=list)
@@ -124,6 +129,10 @@ class Seen:
     rounds: list[tuple[list[str], list[ToolMessage]]] = field(default_factory=list)
     """The window: names of the calls of each turn, and their results."""
     blocked: list[tuple[str, str]] = field(default_factory=list)
+    open: list[tuple[str, str]] = field(default_factory=list)
+    """Questions the frontier lists as next."""
+    partial: str = ""
+    """An answer that was proposed before and not accepted."""
 
     def hits(self) -> list[Hit]:
         """Unread and read hits of the searches in the window, best first, one an address."""
@@ -211,7 +220,7 @@ def _read_text(seen: Seen, text: str) -> None:
         if line.startswith("# "):
             part = line[2:].strip()
             continue
-        if _read_record(seen, line, part):
+        if part != "Contradictions" and _read_record(seen, line, part):
             continue
         part = _read_field(seen, line, part)
 
@@ -225,6 +234,8 @@ def _read_record(seen: Seen, line: str, part: str) -> bool:
             seen.refuted.append(claim)
         if known is None or len(claim.text) >= len(known.text) or known.status != claim.status:
             seen.claims[claim.id] = ClaimSeen(claim.id, claim.status, claim.text, sources)
+        if part == "Matter" and claim.id not in seen.matter:
+            seen.matter.append(claim.id)
         if part == "Claims" and claim.id not in seen.own_claims:
             seen.own_claims.append(claim.id)
         return True
@@ -261,6 +272,7 @@ _FIELDS = {
     "Conclusion: ": "conclusion",
     "From the last attempt: ": "steer",
     "From the last evaluation: ": "steer",
+    "Partial answer so far: ": "partial",
 }
 _PARTS = {
     "Tried:": "Tried",
@@ -278,6 +290,7 @@ _PARTS = {
     "finish_exploration still lacks:": "Lacking",
     "The exploration gate lacked:": "Gate",
     "Criteria:": "Criteria",
+    "Next up:": "Next",
 }
 
 
@@ -318,7 +331,7 @@ def _read_field(seen: Seen, line: str, part: str) -> str:
     elif line.startswith("Answer of q_001"):
         seen.root_answer = line.split("): ", 1)[-1]
     elif line.startswith("The exploration was cut short: "):
-        seen.cut_short = line.removeprefix("The exploration was cut short: ").removesuffix(". Say so.")
+        seen.cut_short = line.removeprefix("The exploration was cut short: ").rstrip(".")
     elif line.startswith("Allowed now: "):
         seen.allowed = frozenset(line.removeprefix("Allowed now: ").rstrip(".").split(", "))
     elif line.startswith("Note: "):
@@ -332,6 +345,8 @@ def _read_listed(seen: Seen, line: str, part: str) -> str:
     below = _BELOW.match(line)
     if below is not None:
         seen.below.append((below["id"], below["status"], below["answer"]))
+    elif match := re.match(r"^Not answered below: \[(q_\d+)\] \w+: (.*)$", line):
+        seen.silent.append((match[1], match[2]))
     elif part == "Tried" and (tried := _TRIED.match(line)):
         seen.tried.append((tried["query"], tried["outcome"]))
     elif part == "Answers" and (answer := _ANSWER.match(line)):
@@ -339,13 +354,15 @@ def _read_listed(seen: Seen, line: str, part: str) -> str:
         seen.answers.append((answer["id"], answer["question"], answer["answer"], ids))
     elif part == "Unanswered" and (match := re.match(r"^- \[(q_\d+)\] \w+: (.*)$", line)):
         seen.unanswered.append((match[1], match[2]))
+    elif part == "Next" and (match := re.match(r"^- \[(q_\d+)\] \w+ \(P [^)]*\) (.*?)(?: \| waits on .*)?$", line)):
+        seen.open.append((match[1], match[2]))
     elif part == "Gaps noted" and line.startswith("- "):
         seen.gaps_noted.append(line[2:])
     elif part == "Lacking" and line.startswith("- "):
         seen.lacking.append(line[2:])
-    elif part == "Contradictions" and (ids := re.findall(r"\[([cd]_\d+)\]", line)) and len(ids) == 2:
-        if all({ids[0], ids[1]} != {a, b} for a, b, _ in seen.pairs):
-            seen.pairs.append((ids[0], ids[1], ""))
+    elif part == "Contradictions" and (named := re.findall(r"\[([cd]_\d+)\]", line)) and len(named) == 2:
+        if all({named[0], named[1]} != {a, b} for a, b, _ in seen.pairs):
+            seen.pairs.append((named[0], named[1], ""))
     elif part == "Objective" and line and not line.startswith(("Scope:", "Excluded:", "Date:")):
         seen.objective += f" {line}"
     return part

@@ -1,0 +1,230 @@
+"""The commands and their options. Each imports what it works with when it is called."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from zetetic.state.thresholds import MODES
+
+from .bounds import with_bounds, with_room
+from .terminal import UserError, as_typed, deaf_stdout, say, typed_or_read
+
+USAGE = 2
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="zetetic",
+    help="Deep research that has to prove what it reports. The report goes to stdout, everything else to stderr.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    epilog="Exit codes: 0 complete, 2 usage, 3 reported with gaps, 4 blocked, 5 failed, 130 stopped.",
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Give one JSON value instead of text.")]
+Home = Annotated[
+    str | None, typer.Option(metavar="DIR", help="Folder of the databases and run folders; .zetetic without one.")
+]
+Database = Annotated[str | None, typer.Option(metavar="FILE", help="Database of the log, if not zetetic.db in home.")]
+User = Annotated[str | None, typer.Option(metavar="NAME", help="Whose run it is.")]
+Documents = Annotated[str | None, typer.Option(metavar="DIR", help="Folder of documents to search and read.")]
+Search = Annotated[str | None, typer.Option(metavar="NAMES", help="Search providers, with commas between.")]
+Model = Annotated[
+    str | None,
+    typer.Option(metavar="MODEL", help="Chat model, such as openai:NAME or ollama:NAME; offline without one."),
+]
+BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="Address of an OpenAI-compatible server.")]
+Run = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.")]
+RunOrLatest = Annotated[str | None, typer.Argument(metavar="[RUN]", help="Id of the run; the latest without one.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"zetetic {version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Give the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+@with_bounds
+def research(
+    objective: Annotated[str, typer.Argument(metavar="OBJECTIVE", help="What is to be found out; - reads stdin.")],
+    documents: Documents = None,
+    search: Search = None,
+    model: Model = None,
+    base_url: BaseUrl = None,
+    mode: Annotated[
+        str | None,
+        typer.Option(metavar="MODE", help=f"One of {', '.join(MODES)}; {MODES[1]} without one."),
+    ] = None,
+    criteria: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="What the report must do; give it several times.")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="What is out of scope; give it several times.")
+    ] = None,
+    directive: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="Words to the first attempt; give it several times.")
+    ] = None,
+    home: Home = None,
+    database: Database = None,
+    user: User = None,
+    as_json: AsJson = False,
+    **bounds: Any,
+) -> int:
+    """Research an objective and give the report."""
+    objective = typed_or_read(objective)
+    from .running import Asked, start
+
+    given = {
+        "documents": documents,
+        "search": search,
+        "model": model,
+        "base_url": base_url,
+        "mode": mode,
+        "home": home,
+        "database": database,
+        "user": user,
+        **bounds,
+    }
+    asked = Asked(objective, *([as_typed(text) for text in texts or ()] for texts in (criteria, exclude, directive)))
+    return _awaited(start(asked, given, as_json=as_json))
+
+
+@app.command()
+@with_room
+def resume(
+    run: Run,
+    documents: Documents = None,
+    search: Search = None,
+    model: Model = None,
+    base_url: BaseUrl = None,
+    home: Home = None,
+    database: Database = None,
+    user: User = None,
+    as_json: AsJson = False,
+    **room: Any,
+) -> int:
+    """Let a run go on, as it was started. Options replace what it was started with; a reported run needs room."""
+    from .running import go_on
+
+    given = {
+        "documents": documents,
+        "search": search,
+        "model": model,
+        "base_url": base_url,
+        "home": home,
+        "database": database,
+        "user": user,
+    }
+    return _awaited(go_on(run, given, room, as_json=as_json))
+
+
+@app.command()
+def steer(
+    run: Run,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="Words to the next attempt; - reads stdin.")],
+    home: Home = None,
+    database: Database = None,
+    user: User = None,
+    as_json: AsJson = False,
+) -> int:
+    """Say something to a run: the next attempt gets it, word for word."""
+    words = typed_or_read(text)
+    from .looking import direct
+
+    return _awaited(direct(run, words, {"home": home, "database": database, "user": user}, as_json=as_json))
+
+
+@app.command()
+def status(run: RunOrLatest = None, home: Home = None, database: Database = None, as_json: AsJson = False) -> int:
+    """Show how a run stands."""
+    from .looking import show_status
+
+    return _awaited(show_status(run, {"home": home, "database": database}, as_json=as_json))
+
+
+@app.command()
+def runs(home: Home = None, database: Database = None, as_json: AsJson = False) -> int:
+    """List the runs, the newest first."""
+    from .looking import list_runs
+
+    return _awaited(list_runs({"home": home, "database": database}, as_json=as_json))
+
+
+@app.command()
+def show(
+    run: Run,
+    what: Annotated[
+        str,
+        typer.Argument(metavar="[WHAT]", help="report, frontier, claims, challenges, notes, transitions or calls."),
+    ] = "report",
+    home: Home = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> int:
+    """Show what a run found, and how."""
+    from .looking import show_part
+
+    return _awaited(show_part(run, what, {"home": home, "database": database}, as_json=as_json))
+
+
+def version() -> str:
+    """The version of the package that is installed, or of the checkout it runs from."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed
+
+    try:
+        return installed("zetetic")
+    except PackageNotFoundError:
+        import tomllib
+
+        try:
+            project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+        except OSError:
+            return "unknown"
+        return str(project["project"]["version"])
+
+
+def _awaited(work: Coroutine[Any, Any, int]) -> int:
+    return asyncio.run(work)
+
+
+def main() -> NoReturn:
+    """The entry point: runs a command and ends the process with its exit code."""
+    sys.exit(_code(lambda: app(prog_name="zetetic", standalone_mode=False)))
+
+
+def _code(command: Callable[[], Any]) -> int:
+    try:
+        return int(command() or 0)
+    except UserError as error:
+        say(f"zetetic: {error}")
+        return USAGE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        deaf_stdout()
+        return 0
+    except Exception as error:
+        said = getattr(error, "format_message", None)  # the parser's own errors, whichever library they come from
+        if said is None:
+            raise
+        if said():  # nothing where the help was shown in place of a command
+            say(f"zetetic: {said().rstrip('.')}. See `zetetic --help`.")
+        return USAGE
