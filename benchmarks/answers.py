@@ -34,6 +34,7 @@ from zetetic.graph.run import open_store
 from zetetic.sources.documents import DocumentFolder
 from zetetic.state.citations import split_sentences
 from zetetic.state.claims import verification_missing
+from zetetic.state.independence import independent_support
 from zetetic.state.quotes import find_quote
 from zetetic.state.values import Claim
 
@@ -80,6 +81,7 @@ class Score:
     wrong_stated: list[str] = field(default_factory=list)
     verified: list[str] = field(default_factory=list)
     gold_verified: list[str] = field(default_factory=list)
+    gold_unsupported: list[str] = field(default_factory=list)
     wrong_verified: list[str] = field(default_factory=list)
     wrong_unsupported: list[str] = field(default_factory=list)
     wanted: int = 0
@@ -248,24 +250,39 @@ def _judge_verified(
     question: Question, result: zetetic.ResearchResult, claims: Sequence[tuple[str, Claim]], score: Score
 ) -> None:
     """What the report calls verified, and whether it is (D32, D33)."""
-    unsupported: list[str] = []
+    research = result.research
     for status, claim in claims:
         if status != claim.status:
             score.faults.append(f"the report calls {claim.id} {status}, the research {claim.status}")
         if status != "VERIFIED":
             continue
-        texts = [claim.text, *(link.quote for link in claim.links("supports"))]
         score.verified.append(claim.text)
-        missing = verification_missing(result.research, claim)
+        missing = verification_missing(research, claim)
         if missing:
-            score.faults.append(f"called verified without proof: {claim.text!r}: {' '.join(missing)}")
-        score.gold_verified += judging.stated(question.gold, texts, question.text, question.wrong)
-        wrong = judging.stated(question.wrong, texts, question.text, question.gold)
-        score.wrong_verified += wrong
-        unsupported += wrong if missing else []
-    score.gold_verified = list(dict.fromkeys(score.gold_verified))
-    score.wrong_verified = list(dict.fromkeys(score.wrong_verified))
-    score.wrong_unsupported = list(dict.fromkeys(unsupported))
+            score.faults.append(f"verified without proof: {claim.text!r}: {' '.join(missing)}")
+        for answer, kept in [
+            *((a, (score.gold_verified, score.gold_unsupported)) for a in question.gold),
+            *((a, (score.wrong_verified, score.wrong_unsupported)) for a in question.wrong),
+        ]:
+            others = [other for other in (*question.gold, *question.wrong) if other != answer]
+            in_claim = judging.is_stated(answer, [claim.text], question.text, others)
+            saying = [k for k in claim.links("supports") if judging.is_stated(answer, [k.quote], question.text, others)]
+            if not in_claim and not saying:
+                continue
+            backed = independent_support(research, claim.model_copy(update={"evidence": tuple(saying)}))
+            lacks = bool(missing) or backed < research.thresholds.min_independent_sources
+            if answer not in kept[lacks]:
+                kept[lacks].append(answer)
+            otherwise = [
+                k.quote
+                for k in claim.links("supports")
+                if k not in saying and judging.stated(others, [k.quote], question.text, [answer])
+            ]
+            if in_claim and (otherwise or (lacks and answer in question.wrong)):
+                score.faults.append(
+                    f"{claim.id} is called verified and states {answer!r}, which {backed} independent sources state in "
+                    f"their quotes; claim {claim.text!r}; its support that says otherwise: {otherwise}"
+                )
 
 
 async def _reference_faults(
@@ -288,13 +305,17 @@ async def _reference_faults(
                     faults.append(f"{claim.id}: {source.url} is not listed under Sources with its file")
                 try:
                     if source.location not in texts:
-                        texts[source.location] = Path(source.location).read_text(encoding="utf-8")
+                        texts[source.location] = await asyncio.to_thread(_read, source.location)
                 except OSError as error:
                     faults.append(f"{claim.id}: {source.location!r} does not open: {error.strerror}")
                     continue
                 if find_quote(texts[source.location], link.quote) is None:
                     faults.append(f"{claim.id}: {source.location} does not hold {link.quote!r}")
     return faults
+
+
+def _read(location: str) -> str:
+    return Path(location).read_text(encoding="utf-8")
 
 
 async def _baseline(question: Question, score: Score) -> None:
@@ -336,8 +357,6 @@ def _column(scores: Sequence[Score]) -> dict[str, str]:
     asked = [s for s in scores if s.gold]
     pairs = [s for s in scores if s.set == "wikicontradict" and len(s.gold) == 2]
     wanted = [s for s in scores if s.wanted]
-    verified_wrong = sum(len(s.wrong_verified) for s in scores)
-    unsupported = sum(len(s.wrong_unsupported) for s in scores)
     return {
         "set": scores[0].set,
         "questions": str(len(scores)),
@@ -355,8 +374,12 @@ def _column(scores: Sequence[Score]) -> dict[str, str]:
         "wrong answers: stated / asked": f"{_sum(scores, 'wrong_stated')} / {_sum(scores, 'wrong')}",
         "the same of the baseline: stated  ": str(_sum(scores, "baseline_wrong")),
         "claims called verified": str(_sum(scores, "verified")),
-        "gold answers verified": str(_sum(scores, "gold_verified")),
-        "wrong answers verified: with / without support": f"{verified_wrong - unsupported} / {unsupported}",
+        "gold answers verified: with / without support": (
+            f"{_sum(scores, 'gold_verified')} / {_sum(scores, 'gold_unsupported')}"
+        ),
+        "wrong answers verified: with / without support": (
+            f"{_sum(scores, 'wrong_verified')} / {_sum(scores, 'wrong_unsupported')}"
+        ),
         "both sides named / pairs asked (baseline)": (
             f"{sum(len(s.gold_stated) == 2 for s in pairs)} / {len(pairs)} "
             f"({sum(len(s.baseline_gold) == 2 for s in pairs)})"
@@ -369,7 +392,9 @@ def _column(scores: Sequence[Score]) -> dict[str, str]:
             if wanted
             else "-"
         ),
-        "statements a report, median (baseline 5)": f"{statistics.median(len(s.statements) for s in scores):.0f}",
+        "different statements a report, median (baseline 5)": (
+            f"{statistics.median(len(set(s.statements)) for s in scores):.0f}"
+        ),
         "seconds a run, median": f"{statistics.median(s.seconds for s in scores):.1f}",
         "model calls a run, median": f"{statistics.median(s.calls for s in scores):.0f}",
         "tokens a run, median": f"{statistics.median(s.tokens for s in scores):,.0f}",

@@ -396,7 +396,7 @@ def why_unverified(seen: Seen, cited: list[str]) -> str:
         return "the sources disagree, and the answer names both sides"
     best = max((support(seen, c) for c in claims), default=0)
     if best >= 2:
-        return f"{best} sites state it, but no challenge or independence of theirs is settled"
+        return f"{best} sites state it, but nothing shows that they are independent of each other"
     return "one site alone states it" if best else "the sources at hand do not say"
 
 

@@ -217,8 +217,8 @@ def is_statement(sentence: str) -> bool:
 
 
 ASKS_FIGURE = re.compile(
-    r"\bhow (?:much|many|large|big|long|far|high|old|often|fast|deep|wide)\b|\b(?:capacity|cost|price|percent|percentage|"
-    r"rate|share|number|amount|figure|length|height|size|output|budget)\b",
+    r"\bhow (?:much|many|large|big|long|far|high|old|often|fast|deep|wide)\b|\b(?:capacity|cost|price|percent|"
+    r"percentage|rate|share|number|amount|figure|length|height|size|output|budget)\b",
     re.I,
 )
 ASKS_TIME = re.compile(r"\bwhen\b|\bwhat (?:year|date|day)\b|\bwhich year\b|\ba date\b|\bdate or year\b", re.I)
