@@ -70,11 +70,16 @@ class Score:
     wrong: list[str]
     possible: list[str] = field(default_factory=list)
     """Gold answers that the documents hold by the same measure."""
+    read: list[str] = field(default_factory=list)
+    """Gold answers that the pages read hold."""
+    claimed: list[str] = field(default_factory=list)
+    """Gold answers that a claim states, in the report or not."""
     status: str = ""
     stop_reason: str = ""
     seconds: float = 0.0
     calls: int = 0
     tokens: int = 0
+    sources: list[str] = field(default_factory=list)
     statements: list[str] = field(default_factory=list)
     report: str = ""
     gold_stated: list[str] = field(default_factory=list)
@@ -213,7 +218,7 @@ def _research(question: Question, home: str, score: Score) -> None:
     score.calls = result.usage["calls"]
     score.tokens = result.usage["input_tokens"] + result.usage["output_tokens"]
     score.statements = judging.statements_of(result.report)
-    score.gold_stated = judging.stated(question.gold, score.statements, question.text, question.wrong)
+    score.gold_stated = _stated_gold(question, score.statements)
     score.wrong_stated = judging.stated(question.wrong, score.statements, question.text, question.gold)
     if result.status not in ("complete", "reported"):
         score.faults.append(f"status {result.status} ({result.stop_reason})")
@@ -221,6 +226,8 @@ def _research(question: Question, home: str, score: Score) -> None:
         score.faults.append("the report is empty")
     if "Traceback (most recent call last)" in result.report:
         score.faults.append("the report holds a traceback")
+    score.claimed = _stated_gold(question, [c.text for c in result.research.claims.values()])
+    score.sources = [source.location for source in result.research.sources.values()]
     claims = reported_claims(result)
     _judge_verified(question, result, claims, score)
     score.faults += asyncio.run(_reference_faults(result, claims, context))
@@ -228,6 +235,10 @@ def _research(question: Question, home: str, score: Score) -> None:
     cited = [listed[n] for n in judging.cited_numbers(_body(result.report)) if n in listed]
     score.wanted = len(question.wanted)
     score.wanted_cited = sum(any(f"<{url}>" in entry for entry in cited) for url in question.wanted)
+
+
+def _stated_gold(question: Question, statements: Sequence[str]) -> list[str]:
+    return judging.stated(question.gold, statements, question.text, question.wrong)
 
 
 def _body(report: str) -> str:
@@ -326,14 +337,11 @@ async def _baseline(question: Question, score: Score) -> None:
         origin = {sentence: page.url for page in reversed(pages) for sentence in split_sentences(page.text)}
         sentences = [sentence for page in pages for sentence in split_sentences(page.text)]
         score.baseline = judging.best_sentences(question.text, sentences, [page.text for page in folder.documents])
-        held = [
-            sentence
-            for page in folder.documents
-            if question.set not in SHARED or page.url in question.wanted
-            for sentence in split_sentences(page.text)
-        ]
-        score.possible = judging.stated(question.gold, held, question.text, question.wrong)
-        score.baseline_gold = judging.stated(question.gold, score.baseline, question.text, question.wrong)
+        by_file = {page.location: split_sentences(page.text) for page in folder.documents}
+        score.read = _stated_gold(question, [s for file in score.sources for s in by_file.get(file, ())])
+        own = [p.location for p in folder.documents if question.set not in SHARED or p.url in question.wanted]
+        score.possible = _stated_gold(question, [s for file in own for s in by_file[file]])
+        score.baseline_gold = _stated_gold(question, score.baseline)
         score.baseline_wrong = judging.stated(question.wrong, score.baseline, question.text, question.gold)
         score.baseline_wanted = sum(url in {origin[s] for s in score.baseline} for url in question.wanted)
 
@@ -363,12 +371,12 @@ def _column(scores: Sequence[Score]) -> dict[str, str]:
         "faults": str(sum(len(s.faults) for s in scores)),
         "complete / reported": f"{_count(scores, 'complete')} / {_count(scores, 'reported')}",
         "reports with a statement": str(sum(bool(s.statements) for s in scores)),
-        "questions with a gold answer: stated / in the documents / asked": (
+        "questions with a gold answer stated / in the documents / asked": (
             f"{sum(bool(s.gold_stated) for s in asked)} / {sum(bool(s.possible) for s in asked)} / {len(asked)}"
         ),
         "the same of the baseline: stated": str(sum(bool(s.baseline_gold) for s in asked)),
-        "gold answers: stated / in the documents / asked": (
-            f"{_sum(scores, 'gold_stated')} / {_sum(scores, 'possible')} / {_sum(scores, 'gold')}"
+        "gold answers: stated / claimed / read / in the documents / asked": " / ".join(
+            str(_sum(scores, name)) for name in ("gold_stated", "claimed", "read", "possible", "gold")
         ),
         "the same of the baseline: stated ": str(_sum(scores, "baseline_gold")),
         "wrong answers: stated / asked": f"{_sum(scores, 'wrong_stated')} / {_sum(scores, 'wrong')}",

@@ -19,13 +19,14 @@ PREFIX = 6
 """Letters by which two forms of a word count as one."""
 
 MEASURE = (
-    "How it was measured. An answer is stated when one statement holds it after case, accents, punctuation and articles "
-    f"are folded (a date's words in any order); one of {LONG} words or more, such as a conclusion, also when a sentence "
-    f"holds {SHARE:.0%} of its content words, and of those that the question lacks its figures or, without figures, the "
-    "same share. An answer inside a longer answer of the question does not count. Yes, no and maybe cannot be found in "
-    "a text and are left out. Statements are what the report says before its verification status, gaps and sources, "
-    "without headings. An answer is verified when a claim that the report calls verified, or a quote of it, states it; "
-    "it has support when the claim lacks nothing and enough independent sources of it have quotes that state the answer."
+    "How it was measured. An answer is stated when one statement holds it after case, accents, punctuation and "
+    f"articles are folded (a date's words in any order); one of {LONG} words or more, such as a conclusion, also when "
+    f"a sentence holds {SHARE:.0%} of its content words, and of those that the question lacks its figures or, without "
+    "figures, the same share. An answer inside a longer answer of the question does not count. Yes, no and maybe "
+    "cannot be found in a text and are left out. Statements are what the report says before its verification status, "
+    "gaps and sources, without headings. An answer is verified when a claim that the report calls verified, or a quote "
+    "of it, states it; it has support when the claim lacks nothing and enough independent sources of it have quotes "
+    "that state the answer. The baseline is the five best sentences of one search for the question."
 )
 
 _MONTH = re.compile(

@@ -144,7 +144,7 @@ def text_of(messages: Iterable[BaseMessage]) -> str:
 
 def stage_of(messages: list[BaseMessage]) -> str:
     """The stage that a worker's prompt names."""
-    return text_of(messages[-1:]).split("Stage: ", 1)[1].split("\n", 1)[0]
+    return text_of(messages[1:]).rsplit("\nStage: ", 1)[1].split("\n", 1)[0]
 
 
 def worker(steps: Iterable[Step], then: Step | None = None) -> ScriptedModel:

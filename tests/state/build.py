@@ -143,9 +143,7 @@ class Run:
 
     def close_turn(self, *called: str, provider_failed: str = "") -> None:
         """The update node's decision."""
-        self.do(
-            turns.decide_update, called=called, provider_failed=provider_failed, render=lambda _: REPORT_BY_CODE
-        )
+        self.do(turns.decide_update, called=called, provider_failed=provider_failed, render=lambda _: REPORT_BY_CODE)
 
     def route(self, **given: Any) -> str:
         """Evaluates the attempt that ended; the arms approve where nothing else is given."""
@@ -153,7 +151,7 @@ class Run:
         return self.do(decide_route, judged(self.research.attempt.number, **given))
 
     def resolve(self, answer: str = "It gives 240 MW.", claim_ids: Sequence[str] = (), **given: Any) -> None:
-        """Proposes an answer to the current question; reasons stand in for claims and challenge where none are given."""
+        """Proposes an answer to the current question, with reasons in place of a verified claim and a challenge."""
         assert self.research.current is not None
         reasons = {"why_unverified": "nothing better", "why_unchallenged": "not needed here"}
         self.do(answers.decide_resolve, self.research.current.id, answer, claim_ids, **{**reasons, **given})
@@ -215,18 +213,14 @@ class Run:
         """Records a claim whose quote is its own text; returns its id."""
         claim_id = next_id("c", self.research.claims)
         entry = claims.Entry(text=text, quote=text, source_id=source_id or self.source(text))
-        self.do(
-            claims.decide_append, [entry], pages=self.pages, question_id=challenges.where_logged(self.research)
-        )
+        self.do(claims.decide_append, [entry], pages=self.pages, question_id=challenges.where_logged(self.research))
         return claim_id
 
     def support(self, claim_id: str, independence: str = "its own measurement", **source: Any) -> str:
         """Another page says the same; returns the source's id."""
         text = self.research.claims[claim_id].text
         source_id = self.source(text, **source)
-        self.do(
-            claims.decide_add_source, claim_id, source_id, "supports", text, independence, pages=self.pages
-        )
+        self.do(claims.decide_add_source, claim_id, source_id, "supports", text, independence, pages=self.pages)
         return source_id
 
     def challenge(self, target_type: str = "claim", target_id: str = "", **given: Any) -> str:
@@ -239,9 +233,7 @@ class Run:
             "query": f"opposite evidence {challenge_id}",
             "question_id": challenges.where_logged(self.research),
         }
-        self.do(
-            challenges.decide_challenge, target_type=target_type, target_id=target_id, **{**defaults, **given}
-        )
+        self.do(challenges.decide_challenge, target_type=target_type, target_id=target_id, **{**defaults, **given})
         return challenge_id
 
     def run_challenge(self, challenge_id: str, status: Any = "ok") -> None:
@@ -250,9 +242,7 @@ class Run:
 
     def record(self, challenge_id: str, outcome: str, source_ids: Sequence[str] = (), **given: Any) -> str:
         """Records a verdict."""
-        return self.do(
-            challenges.decide_record_result, challenge_id, outcome, "what was found", source_ids, **given
-        )
+        return self.do(challenges.decide_record_result, challenge_id, outcome, "what was found", source_ids, **given)
 
     def survive(self, target_type: str = "claim", target_id: str = "", **given: Any) -> str:
         """A challenge that its target survived."""

@@ -106,14 +106,43 @@ def test_ids_are_dense_within_one_decision() -> None:
 
 def test_the_same_statement_is_recorded_once() -> None:
     run = Run()
-    one, other = read(run), read(run)
-    entry = Entry(text="It gives 240 MW.", quote="gives 240 MW", source_id=one)
+    source = read(run)
+    entry = Entry(text="It gives 240 MW.", quote="gives 240 MW", source_id=source)
     said = append(run, entry, entry.model_copy(update={"text": "it gives 240 mw"}))
     assert "c_001 states this from s_001 already" in said
-    elsewhere = entry.model_copy(update={"source_id": other})
-    assert "add the source to it with notes_update add_source" in run.refused(
-        decide_append, [elsewhere], pages=run.pages, question_id=ROOT
-    )
+    assert list(run.research.claims) == ["c_001"]
+
+
+@pytest.mark.rule("D31", "D33")
+def test_the_same_statement_of_another_source_is_a_link_that_counts_once_declared() -> None:
+    run = Run()
+    claim = run.claim("The plant gives 240 MW.")
+    other = read(run)
+    said = append(run, Entry(text="The plant gives 240 MW", quote="The plant gives 240 MW", source_id=other))
+    assert said == "s_002 states [c_001] too: linked, not yet declared independent"
+    assert "1 independent supporting source(s) of 2" in run.refused(decide_set_status, claim, "VERIFIED")
+    run.do(decide_add_source, claim, other, "supports", "gives 240 MW", "its own figures", pages=run.pages)
+    assert "independent supporting" not in run.refused(decide_set_status, claim, "VERIFIED")
+
+
+@pytest.mark.rule("D31")
+def test_the_same_datapoint_of_another_source_has_its_number_in_its_quote_too() -> None:
+    run = Run()
+    one, other = read(run), read(run)
+    entry = Entry(kind="datapoint", value="240", unit="MW", context="output", quote="gives 240 MW", source_id=one)
+    append(run, entry)
+    elsewhere = entry.model_copy(update={"source_id": other, "quote": "built in 2016"})
+    assert "does not stand in its quote" in run.refused(decide_append, [elsewhere], pages=run.pages, question_id=ROOT)
+
+
+@pytest.mark.rule("D38")
+def test_a_refuted_statement_is_not_supported_any_more() -> None:
+    run = Run()
+    claim = run.claim("The plant gives 240 MW.")
+    run.do(decide_add_source, claim, run.source("It gives 9."), "contradicts", "It gives 9", pages=run.pages)
+    run.do(decide_set_status, claim, "REFUTED", "newer")
+    again = Entry(text="The plant gives 240 MW.", quote="The plant gives 240 MW", source_id=read(run))
+    assert "is REFUTED" in run.refused(decide_append, [again], pages=run.pages, question_id=ROOT)
 
 
 @pytest.mark.rule("D30", "D27")

@@ -249,7 +249,9 @@ def test_every_bound_is_described_with_its_unit() -> None:
 
 
 def test_every_bound_of_the_core_is_read_somewhere() -> None:
-    text = "".join(path.read_text(encoding="utf-8") for path in CORE.parent.rglob("*.py") if path.name != "thresholds.py")
+    text = "".join(
+        path.read_text(encoding="utf-8") for path in CORE.parent.rglob("*.py") if path.name != "thresholds.py"
+    )
     used_by_itself = {"synthesis_reserve"}
     unread = {name for name in Thresholds.model_fields if f".{name}" not in text and f'"{name}"' not in text}
     assert unread <= used_by_itself

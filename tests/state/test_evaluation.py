@@ -268,9 +268,7 @@ def test_without_an_assumption_the_best_partial_answer_stands_in() -> None:
     run.resolve("Perhaps 240 MW.", [claim])
     run.route(passed=False)
     attempted(run)
-    assert run.question("q_002").answer == (
-        "no attempt was accepted; the best partial answer: Perhaps 240 MW."
-    )
+    assert run.question("q_002").answer == ("no attempt was accepted; the best partial answer: Perhaps 240 MW.")
     empty = at_work(max_attempts=1)
     attempted(empty)
     assert empty.question("q_002").answer == "no answer was found in the sources at hand"

@@ -142,7 +142,9 @@ def test_a_blocking_child_that_waits_on_the_current_question_is_a_cycle(through:
     run = Run()
     current, _ = two_in_a_row(run)
     assert run.start() == current
-    assert "cycle" in run.refused(decide_add_question, **ASKED | {"question": "New?"}, depends_on=[through], blocks_current=True)
+    assert "cycle" in run.refused(
+        decide_add_question, **ASKED | {"question": "New?"}, depends_on=[through], blocks_current=True
+    )
 
 
 @pytest.mark.rule("D19", "D15", "A26")
@@ -403,7 +405,9 @@ def test_reopening_needs_a_why_raises_the_priority_and_counts_from_there() -> No
     run = Run(gate_priority=0.5)
     child = run.add(priority=0.2)
     run.research = run.research.model_copy(
-        update={"questions": {**run.research.questions, ROOT: run.question(ROOT).model_copy(update={"status": "resolved"})}}
+        update={
+            "questions": {**run.research.questions, ROOT: run.question(ROOT).model_copy(update={"status": "resolved"})}
+        }
     )
     run.start()
     run.bound()

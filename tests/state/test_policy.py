@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from state.build import bounds
+
 from zetetic.state.policy import LADDER, ROUTES, VERDICTS, limits_of, parse_route, parse_verdict, route, routing_of
 from zetetic.state.thresholds import MODES, Thresholds, thresholds_for
 

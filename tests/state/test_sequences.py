@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from state.build import ROOT, Run, judged
+from state.build import ROOT, Run, bounds, judged
 from state.test_frontier import by_the_book
 
 from zetetic.state import answers, challenges, claims, evaluation, frontier_commands, runs
@@ -18,6 +18,7 @@ from zetetic.state.claims import verification_missing
 from zetetic.state.decision import Accepted, Refusal
 from zetetic.state.evolve import evolve, fold
 from zetetic.state.frontier import frontier_summary, select_next
+from zetetic.state.gates import is_addressed
 from zetetic.state.independence import independent_support
 from zetetic.state.research import Research
 from zetetic.state.turns import decide_turn, decide_update
@@ -229,9 +230,7 @@ class Sequences(RuleBasedStateMachine):
         known = self.run.research.claims.get(self.claim(n))
         if known is not None:
             source_id = self.run.source(known.text, domain)
-            self.try_(
-                claims.decide_add_source, known.id, source_id, stance, known.text, "reason", pages=self.run.pages
-            )
+            self.try_(claims.decide_add_source, known.id, source_id, stance, known.text, "reason", pages=self.run.pages)
 
     @rule(n=FEW, status=st.sampled_from(["VERIFIED", "VERIFIED", "UNVERIFIED", "REFUTED"]))
     def set_status(self, n: int, status: Any) -> None:
@@ -279,6 +278,39 @@ class Sequences(RuleBasedStateMachine):
             sources,
             amended_text=f"Statement {next(self.texts)} holds.",
         )
+
+    # Longer steps, so that sequences get somewhere.
+
+    @rule(cited=st.lists(FEW, max_size=2), passed=st.booleans(), complete=st.booleans())
+    def work_through(self, cited: list[int], passed: bool, complete: bool) -> None:
+        self.turn(0)
+        if self.at_work():
+            self.resolve(cited, True)
+            self.route("Proceed", passed, complete, set())
+
+    @rule()
+    def verify_through(self) -> None:
+        self.record_claim(False)
+        claim_id = self.claim(-1)
+        self.add_source(-1, "supports", "")
+        self.challenge(-1, "claim", 0)
+        self.challenge_through(-1, "survived")
+        self.set_status(-1, "VERIFIED")
+        assert self.run.research.claims[claim_id].status in ("VERIFIED", "UNVERIFIED")
+
+    @rule(n=FEW, outcome=st.sampled_from(["survived", "weakened", "refuted", "inconclusive"]))
+    def challenge_through(self, n: int, outcome: str) -> None:
+        self.execute(n, "ok")
+        run = [i for i, c in enumerate(self.run.research.open_challenges()) if c.executed]
+        if run:
+            self.record(run[n % len(run)], outcome)
+
+    @rule(passed=st.booleans(), complete=st.booleans())
+    def report_through(self, passed: bool, complete: bool) -> None:
+        if self.run.research.phase == "synthesis":
+            self.turn(0)
+            self.finalize(0, False)
+            self.route("Proceed", passed, complete, set())
 
     # The run.
 
@@ -428,6 +460,71 @@ class Sequences(RuleBasedStateMachine):
             if number == half:
                 r = Research.model_validate_json(r.model_dump_json())
         assert r == self.run.research == fold(Research(), self.run.events)
+        finish(self.run)
+
+
+def finish(run: Run) -> None:
+    """A diligent worker with room brings any run to an accepted report: no state is a dead end."""
+    room = bounds(
+        max_turns=10_000, max_iterations=10_000, barren_rounds_limit=1000, plateau_records=1000, min_sources=1
+    )
+    room = room.model_copy(update={"min_domains": 1, "max_wall_time_seconds": 1e9, "max_reopens": 9})
+    run.research = run.research.model_copy(update={"thresholds": room})
+    for _ in range(200):
+        r = run.research
+        if r.status == "complete":
+            return
+        if r.status != "running":
+            run.do(runs.decide_resume, turns=1)
+            if r.status in ("reported", "failed"):
+                run.research = run.research.model_copy(update={"thresholds": room})
+        elif r.attempt is not None and r.attempt.ended:
+            run.do(evaluation.decide_route, judged(r.attempt.number))
+        else:
+            work(run, run.turn())
+    raise AssertionError(f"no end in 200 steps: {frontier_summary(run.research)}")
+
+
+def work(run: Run, stage: str) -> None:
+    """One turn of a diligent worker."""
+    r = run.research
+    for challenge in r.open_challenges():
+        if not challenge.executed:
+            run.run_challenge(challenge.id)
+        run.record(challenge.id, "inconclusive")
+    if stage == "planning":
+        for question in [q for q in r.questions.values() if q.status == "blocked"]:
+            if question.id != ROOT:
+                run.do(frontier_commands.decide_rewrite, question.id, f"what of {question.id}x", "c", "freed")
+            for needed in r.dependencies.get(ROOT, ()) if question.id == ROOT else ():
+                run.do(frontier_commands.decide_drop_dependency, ROOT, needed, "freed")
+        if len(r.questions) == 1 and not r.atomic_reason:
+            run.do(frontier_commands.decide_atomic, "one figure")
+    elif r.current is not None:
+        run.resolve(f"An answer of version {r.version}.", why_no_refuting="none needed")
+    elif stage == "synthesizing":
+        gaps = "".join(f"- Not answered [{q.id}].\n" for q in r.questions.values() if q.status != "resolved")
+        cited = "".join(f"- A statement [{c}].\n" for c in list(r.claims)[:1])
+        run.do(runs.decide_finalize, f"# Answer\n\n## Gaps\n\n{gaps}{cited}")
+    else:
+        conclude(run)
+
+
+def conclude(run: Run) -> None:
+    """The last turns of exploration: what the gate still lacks is brought, and exploration is finished."""
+    r = run.research
+    for question in [q for q in r.questions.values() if q.status == "resolved" and not q.why_unverified]:
+        if not any(r.claims[c].status == "VERIFIED" for c in question.claim_ids):
+            run.do(frontier_commands.decide_reopen, question.id, "its claim is in doubt")
+            return
+    for pair in r.contradictions:
+        if not is_addressed(r, pair) and r.questions[pair.question_id].priority < r.thresholds.gate_priority:
+            run.do(frontier_commands.decide_set_priority, pair.question_id, 0.9, "to be settled")
+            return
+    run.source("one more page")
+    text = f"The conclusion of version {r.version}."
+    run.survive("conclusion", target_text=text, query=f"doubts {r.version}")
+    run.do(runs.decide_finish)
 
 
 def waits_on_blocked(r: Research, question: Question) -> bool:
@@ -447,7 +544,7 @@ def at_the_change(r: Research, decision: Accepted) -> None:
             evaluated = r.evaluations[-1]
             assert evaluated.routing.route == "Answered"
             assert evaluated.question_id == event.question_id
-        if isinstance(event, ev.QuestionMoved) and event.to_status == "in_progress":
+        if isinstance(event, ev.QuestionMoved) and event.trigger == "selected":
             assert r.attempt is None
         r = evolve(r, event)
     for event in decision.events:

@@ -16,6 +16,7 @@ from .bounds import with_bounds, with_room
 from .terminal import UserError, as_typed, deaf_stdout, say, typed_or_read
 
 USAGE = 2
+FAILED = 5
 INTERRUPTED = 130
 
 app = typer.Typer(
@@ -221,6 +222,10 @@ def _code(command: Callable[[], Any]) -> int:
     except BrokenPipeError:
         deaf_stdout()
         return 0
+    except OSError as error:
+        deaf_stdout()
+        say(f"zetetic: {error.strerror or error}.")
+        return FAILED
     except Exception as error:
         said = getattr(error, "format_message", None)  # the parser's own errors, whichever library they come from
         if said is None:

@@ -1,4 +1,4 @@
-"""Progress on stderr: a line a turn, or one live line on a terminal."""
+"""Progress on stderr: a line a turn, or on a terminal one live display: where the run stands, and its question."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def question_line(research: Research) -> str:
 
 
 class Progress:
-    """What `aresearch` reports to. A context manager; `say` writes above the live line."""
+    """What `aresearch` reports to. A context manager; `say` writes above what is live."""
 
     def __init__(self) -> None:
         self._console = Console(stderr=True, highlight=False, markup=False, emoji=False)
@@ -109,7 +109,6 @@ class Progress:
             f"turn {r.turns}/{r.thresholds.max_turns}",
             frontier_counts(r),
             spent(r, datetime.now(UTC)),
-            question_line(r),
         ]
-        line = redacted(plain(" | ".join(part for part in parts if part)))
-        return Text(line, no_wrap=True, overflow="ellipsis")
+        lines = f"{' | '.join(part for part in parts if part)}\n{question_line(r)}".strip()
+        return Text(redacted(plain(lines)), no_wrap=True, overflow="ellipsis")

@@ -86,6 +86,12 @@ def decide_append(
             if isinstance(added, str):
                 wrong.append(added)
                 continue
+            if twin.status == "REFUTED":
+                wrong.append(f"{twin.id} states this and is REFUTED: record what the page says in other words.")
+                continue
+            if entry.kind == "datapoint" and not number_stands_in(entry.value, added.quote):
+                wrong.append(f"The value {entry.value!r} does not stand in its quote.")
+                continue
             # The same words from another source: a further link, which counts once its independence is declared.
             happened.append(ev.EvidenceAdded(at=at, claim_id=twin.id, evidence=added))
             seen[folded(entry.wording())] = twin.model_copy(update={"evidence": (*twin.evidence, added)})
@@ -121,13 +127,15 @@ def decide_append(
         if all(g.text != text for g in research.gaps):
             happened.append(ev.GapNoted(at=at, gap=Gap(text=text, question_id=question_id)))
             said.append("gap noted")
+        else:
+            said.append("that gap is noted already")
     for source_id in dict.fromkeys(nothing_relevant):
         if source_id in research.sources:
             happened.append(ev.SourceNoted(at=at, source_id=source_id, note="read, nothing relevant"))
             said.append(f"{source_id} read, nothing relevant")
         else:
             wrong.append(f"There is no source {source_id!r}.")
-    if not happened:
+    if not happened and not said:
         return refuse(*(wrong or ["Nothing was given: pass claims, datapoints, gaps or nothing_relevant."]))
     return Accepted(tuple(happened), "\n".join(said + [f"not recorded: {w}" for w in wrong]))
 

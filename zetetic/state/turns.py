@@ -268,7 +268,7 @@ def decide_update(
     if attempt is not None and not attempt.ended:
         if attempt.kind == "question":
             _bound(log, at)
-        elif budget_left(r, at).turns <= 0:
+        elif budget_left(r, at).turns <= 0 or attempt.turns >= t.attempt_turns:
             _last_turn_spent(log, at, render)
     return log.done("turn closed")
 
@@ -288,7 +288,7 @@ def _bound(log: _Log, at: datetime) -> None:
 
 
 def _last_turn_spent(log: _Log, at: datetime, render: RenderReport) -> None:
-    """The last turn was forced to report and its report was refused: code renders one from the notes (D46)."""
+    """The last turn of the run or of the attempt had its report refused: code renders one from the notes (D46)."""
     log.add(ev.ReportDrafted(at=at, text="", rendered_by_code=True), ev.AttemptClosed(at=at, reason="last turn"))
     log.add(end_of_report(log.research, at, answered=False, render=render))
 

@@ -24,7 +24,7 @@ def neutral(text: str) -> str:
 
 def fenced(source_id: str, text: str, *, title: str = "", part: str = "") -> str:
     """A page's text as data: whatever it says, it is not an instruction."""
-    attributes = f' title="{one_line(title, 120)}"' if title else ""
+    attributes = f' title="{one_line(title, 120).replace(chr(34), chr(39))}"' if title else ""
     attributes += f' part="{part}"' if part else ""
     return f'<page source_id="{source_id}"{neutral(attributes)}>\n{neutral(text)}\n</page>'
 

@@ -31,7 +31,9 @@ Calls = list[tuple[str, dict[str, Any]]]
 PAGES_A_TURN = 10
 KEY_CLAIMS = 2
 ROOT = "q_001"
-SILENT = "The sources do not say: "
+ANYTHING = "information history people year place first work group number time name part"
+"""A query that most documents answer: what is left to read when the gate asks for more sources."""
+SILENT = "No answer was established from the sources: "
 STRATEGY_WORDS = {
     "negation": "not false wrong",
     "discrepancy": "different figure disputed actual",
@@ -427,6 +429,8 @@ def conclude(seen: Seen) -> Calls:
         further = queries_for(
             seen.objective, "", " ".join(c.text for c in list(seen.claims.values())[:3]), seen.tried, ""
         )
+        if not further and all(folded(q) != folded(ANYTHING) for q, _ in seen.tried):
+            further = [ANYTHING]
         if further:
             return [("web_search", {"query": q}) for q in further[:2]]
     text = seen.conclusion or conclusion_from(seen)

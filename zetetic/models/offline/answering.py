@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from zetetic.state.citations import split_sentences
 
 from .language import Weights, fits_kind, quantities, relation, relevance, stems
 from .reading import ClaimSeen, Seen, is_living
 
-MOST_STATEMENTS = 5
+MOST_STATEMENTS = 6
 LONGEST_ANSWER = 2800
 NOT_FOUND = "Not found in the sources: "
 BEARS_ON = 0.6
 """Relevance from which a claim recorded on another question counts for this one."""
 CLOSE = 0.6
-"""Share of the best claim's relevance from which a further one is told as well."""
+"""Share of the best claim's relevance from which a further one of the same sources is told as well."""
+FAR = 0.3
+"""The same for a claim of a source that is not told yet."""
 
 
 def domains_of(seen: Seen, claim: ClaimSeen) -> set[str]:
@@ -97,9 +99,9 @@ def candidates(seen: Seen) -> list[ClaimSeen]:
 
 
 def statement(claim: ClaimSeen) -> str:
-    """One sentence in the claim's words, with its id."""
-    text = claim.text.rstrip().rstrip(".!")
-    return f"{text} [{claim.id}]."
+    """The claim's words, each sentence with the claim's id."""
+    parts = [part.rstrip().rstrip(".!") for part in split_sentences(claim.text)]
+    return " ".join(f"{part} [{claim.id}]." for part in parts if part)
 
 
 def compose(seen: Seen) -> tuple[str, list[str]]:
@@ -110,14 +112,16 @@ def compose(seen: Seen) -> tuple[str, list[str]]:
     best = max(scores.values(), default=0.0)
     chosen: list[ClaimSeen] = []
     sentences: list[str] = []
-    for claim in pool:
+    for claim in [*pool, *_other_sources(pool)]:
         if len(chosen) >= MOST_STATEMENTS:
             break
-        if scores[claim.id] < max(BEARS_ON if claim.id not in seen.own_claims else 0.0, CLOSE * best):
+        represented = {s for c in chosen for s in c.sources}
+        enough = CLOSE if set(claim.sources) & represented or not chosen else FAR
+        if claim in chosen or scores[claim.id] < enough * best:
+            continue
+        if scores[claim.id] < BEARS_ON and claim.id not in seen.own_claims:
             continue
         if any(relation(claim.text, c.text) == "same" or stems(claim.text) <= stems(c.text) for c in chosen):
-            continue
-        if claim in chosen:
             continue
         rivals = [c for c in opposing(seen, claim) if is_living(c) and c not in chosen and not superseding(seen, c)]
         chosen.append(claim)
@@ -128,6 +132,15 @@ def compose(seen: Seen) -> tuple[str, list[str]]:
         else:
             sentences.append(statement(claim))
     return " ".join(sentences), [c.id for c in chosen]
+
+
+def _other_sources(pool: Sequence[ClaimSeen]) -> list[ClaimSeen]:
+    """The best claim of each source, so that what one source alone says is told as well."""
+    best: dict[str, ClaimSeen] = {}
+    for claim in pool:
+        for source_id in claim.sources[:1]:
+            best.setdefault(source_id, claim)
+    return list(best.values())
 
 
 def compose_pair(seen: Seen) -> tuple[str, list[str]]:

@@ -9,10 +9,11 @@ from zetetic.state.citations import cited_ids, factual_sentences, is_gaps, secti
 
 from .answering import NOT_FOUND
 from .asking import sub_questions
-from .language import fits_kind, quantities, stems
+from .language import ASKS_FIGURE, ASKS_TIME, fits_kind, quantities, stems
 
 SUPPORTED = 0.6
-COVERED = 0.5
+COVERED = 0.33
+COVERED_BY_KIND = 0.3
 
 
 def judge(prompt: str) -> dict[str, Any]:
@@ -114,8 +115,12 @@ def _met(criterion: str, question: str, text: str, is_report: bool) -> bool:
     for sentence in _statements(text):
         if sentence.startswith(NOT_FOUND) and _covered(wanted, sentence):
             return True
+    # A date or a figure of the right kind speaks for itself; other answers must name more of what is asked.
+    share = COVERED_BY_KIND if ASKS_TIME.search(criterion) or ASKS_FIGURE.search(criterion) else COVERED
     for sentence in _statements(text) if is_report or "?" in criterion else [body]:
-        if _covered(wanted, sentence) and fits_kind(f"{criterion} {question}", re.sub(r"\[[^\]]*\]", "", sentence)):
+        if _covered(wanted, sentence, share) and fits_kind(
+            f"{criterion} {question}", re.sub(r"\[[^\]]*\]", "", sentence)
+        ):
             return True
     return _covered(wanted, body) and is_report
 
@@ -125,5 +130,5 @@ _ASKING = stems(
 )
 
 
-def _covered(wanted: frozenset[str], text: str) -> bool:
-    return len(wanted & stems(text)) >= COVERED * len(wanted)
+def _covered(wanted: frozenset[str], text: str, share: float = COVERED) -> bool:
+    return len(wanted & stems(text)) >= share * len(wanted)

@@ -7,12 +7,25 @@ from typing import Any
 
 from zetetic.state.wording import folded
 
-from .language import Weights, fits_kind, is_statement, needs_context, relevance, sentences_of, stems
+from .language import (
+    LONGEST_CLAIM,
+    Weights,
+    fits_kind,
+    is_statement,
+    names,
+    needs_context,
+    relevance,
+    sentences_of,
+    stems,
+)
 from .reading import pages_in
 
 MOST_PER_PAGE = 3
 ENOUGH = 0.38
 GOOD = 0.5
+LITTLE = 0.22
+"""Relevance from which a short page's best sentence is kept where nothing better stands on it."""
+SHORT_PAGE = 2500
 UNFIT = 0.6
 """What is left of a sentence's relevance where it has not the kind of answer that is asked for."""
 
@@ -75,18 +88,25 @@ def _claims(
                 score *= UNFIT
             if score > best + (0.05 if number else 0.0):
                 best, wanted = score, question_id
-        if best >= ENOUGH:
+        if best > 0.0:
             scored.append((best, place, wanted))
+    floor = ENOUGH if any(s[0] >= ENOUGH for s in scored) or len(text) > SHORT_PAGE else LITTLE
+    scored = sorted((s for s in scored if s[0] >= floor), key=lambda s: (-s[0], s[1]))
+    if floor == LITTLE:
+        scored = scored[:1]
     found: list[dict[str, Any]] = []
     taken: dict[str, int] = {}
-    for score, place, question_id in sorted(scored, key=lambda s: (-s[0], s[1])):
+    for score, place, question_id in scored:
         most = MOST_PER_PAGE if question_id == asked[0][0] else 2
         if taken.get(question_id, 0) >= most or (score < GOOD and taken.get(question_id, 0) >= 2):
             continue
         sentence = sentences[place]
         quote = sentence
-        if needs_context(sentence) and place and len(sentences[place - 1]) + len(sentence) < 560:
-            quote = f"{sentences[place - 1]} {sentence}"
+        before = sentences[place - 1] if place else ""
+        asks = next(text for name, text in asked if name == question_id) or objective
+        lent = (names(asks) & names(before)) - names(sentence)
+        if before and (needs_context(sentence) or lent) and len(before) + len(sentence) < LONGEST_CLAIM:
+            quote = f"{before} {sentence}"  # the sentence before names what this one speaks of
         if f"{source_id} {folded(quote)}" in known or any(folded(quote) == folded(f["text"]) for f in found):
             continue
         if any(stems(quote) <= stems(f["text"]) for f in found):

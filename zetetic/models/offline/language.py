@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+import snowballstemmer  # type: ignore[import-untyped]  # ships no types
+
 from zetetic.state.citations import split_sentences
 from zetetic.state.wording import content_words, words
 
@@ -20,6 +22,13 @@ _QUANTITY = re.compile(
     r"|[\s-]+(?P<unit>[^\W\d_]+(?:-[^\W\d_]+)?))?"
 )
 _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_WORDS = {
+    word: str(number)
+    for number, word in enumerate(
+        ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], start=2
+    )
+}
+_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b", re.I)
 _PRONOUN = re.compile(
     r"^(?:it|its|he|she|they|their|his|her|this|these|those|that|such|both|the latter|the former|however|but|and)\b",
     re.I,
@@ -68,16 +77,13 @@ _FILLER_UNITS = frozenset(
 )
 
 
+_stemmer = snowballstemmer.stemmer("english")
+
+
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """A word without its commonest English endings; two forms of one word mostly share it."""
-    for ending in ("ations", "ation", "ments", "ment", "ities", "ity", "ings", "ing", "ions", "ion", "ies", "ied"):
-        if word.endswith(ending) and len(word) - len(ending) >= 4:
-            return word[: -len(ending)]
-    for ending in ("ers", "er", "ed", "es", "ly", "s", "e", "y"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word
+    """A word without its English endings (Porter 2): forms of one word mostly share it."""
+    return str(_stemmer.stemWord(word))
 
 
 @lru_cache(maxsize=16384)
@@ -98,6 +104,7 @@ class Quantity:
 def quantities(text: str) -> tuple[Quantity, ...]:
     """The figures of a text with their units."""
     found = []
+    text = _NUMBER_WORD.sub(lambda m: _WORDS[m[0].casefold()], text)
     for match in _QUANTITY.finditer(text):
         raw = match["value"].replace("\u00a0", "").replace("\u202f", "").replace(" ", "").replace(",", "")
         value = float(raw)
@@ -211,13 +218,21 @@ def needs_context(sentence: str) -> bool:
 
 
 def is_statement(sentence: str) -> bool:
-    """Whether a sentence can stand as a claim: a full sentence, neither a question nor a fragment."""
+    """Whether a sentence can stand as a claim: a full sentence, neither a question, a fragment nor a menu."""
     count = len(words(sentence))
-    return 4 <= count <= 90 and not sentence.rstrip().endswith("?") and len(sentence) <= 560
+    if not 4 <= count <= 90 or sentence.rstrip().endswith("?") or len(sentence) > LONGEST_CLAIM:
+        return False
+    if len(_SEPARATORS.findall(sentence)) >= 2 or _MENU.search(sentence):
+        return False
+    tokens = sentence.split()
+    return count < 8 or sum(t[0].isupper() for t in tokens) <= 0.6 * len(tokens)
 
 
+LONGEST_CLAIM = 560
+_SEPARATORS = re.compile(r"\s[·|•»›>^]\s")
+_MENU = re.compile(r"\[\s*edit\s*\]|Privacy policy|Cookie statement|Toggle the table", re.I)
 ASKS_FIGURE = re.compile(
-    r"\bhow (?:much|many|large|big|long|far|high|old|often|fast|deep|wide)\b|\b(?:capacity|cost|price|percent|"
+    r"\bhow (?:much|many|large|big|long|far|high|tall|old|often|fast|deep|wide|heavy)\b|\b(?:capacity|cost|price|percent|"
     r"percentage|rate|share|number|amount|figure|length|height|size|output|budget)\b",
     re.I,
 )
@@ -270,8 +285,9 @@ def relevance(question: str, sentence: str, weights: Weights, context: str = "")
     """How much of what a question asks a sentence carries, 0 to about 1.2; 0 for next to nothing."""
     wanted = stems(question) - _ASKING
     direct = wanted & stems(sentence)
-    if not direct:
-        return 0.0
     lent = (wanted & stems(context)) - direct if context else frozenset()
+    asks_kind = ASKS_TIME.search(question) or ASKS_FIGURE.search(question)
+    if not direct and not (lent and asks_kind and fits_kind(question, sentence)):
+        return 0.0
     score = (weights.sum(direct) + 0.5 * weights.sum(lent)) / weights.sum(wanted)
     return score * (1.15 if fits_kind(question, sentence) and (quantities(sentence) or names(sentence)) else 1.0)

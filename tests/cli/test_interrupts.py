@@ -1,0 +1,124 @@
+"""Ctrl-C, SIGTERM and kill -9 in the middle of a run, and going on by the run's id alone."""
+
+import os
+import signal
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+from cli.commands import KEY, QUESTION, Ended, Server, documents, ended, environment, run_of, started, zetetic
+
+
+class Case:
+    """A run against a model server in which something happens to its process at a request."""
+
+    def __init__(self, folder: Path, at: int, number: signal.Signals) -> None:
+        self.folder = folder
+        self.server = Server(self._before)
+        self._at = at
+        self._number = number
+        self._process: subprocess.Popen[str] | None = None
+        self._known = threading.Event()
+        self.answering = threading.Event()
+        """Until it is set, the request at which it happens waits for its answer."""
+
+    def begin(self) -> "subprocess.Popen[str]":
+        docs = str(documents(self.folder / "docs"))
+        self._process = started(
+            *("research", QUESTION, "--documents", docs, "--home", "home"),
+            *("--model", "some-model", "--base-url", self.server.base_url),
+            cwd=self.folder,
+            env=environment(ZETETIC_API_KEY=KEY),
+        )
+        self._known.set()
+        return self._process
+
+    def _before(self, number: int) -> None:
+        if number == self._at:
+            self._known.wait()
+            assert self._process is not None
+            self._process.send_signal(self._number)
+            self.answering.wait(60)
+
+    def command(self, *args: str) -> Ended:
+        env = environment(ZETETIC_API_KEY=KEY)
+        return zetetic(args[0], run_of(self.folder / "home"), *args[1:], "--home", "home", cwd=self.folder, env=env)
+
+    def said_until(self, start: str) -> None:
+        """Reads the process's stderr up to a line."""
+        assert self._process is not None
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            if line.startswith(start):
+                return
+        raise AssertionError(f"{start!r} was never said")
+
+
+@pytest.mark.rule("D48", "D54", "A24")
+def test_ctrl_c_ends_after_the_step_and_resume_needs_nothing_but_the_id(tmp_path: Path) -> None:
+    case = Case(tmp_path, 5, signal.SIGINT)
+    with case.server:
+        process = case.begin()
+        case.said_until("finishing this step…")
+        case.answering.set()
+        stopped = ended(process)
+        run = run_of(tmp_path / "home")
+        assert (stopped.code, stopped.out) == (130, "")
+        assert "\nStatus: stopped (user_stop)\n" in stopped.err
+        assert stopped.line("To go on:") == f"zetetic resume {run} --home home"
+        assert (tmp_path / "home" / run / "recovery.md").exists()
+        assert case.server.asked == 5  # the answer under way was taken, and no other was asked for
+
+        told = case.command("steer", "Look at the yearbook first.")
+        assert told.out == f"Directive 1 waits for the next attempt; the run is stopped: zetetic resume {run}\n"
+        assert case.command("steer", " ").code == 2
+
+        resumed = case.command("resume")
+        assert resumed.code == 0
+        assert resumed.out.startswith(f"# {QUESTION}\n")
+        calls = case.command("show", "calls", "--json").json
+    assert len(calls) == case.server.asked
+    assert {call["model"] for call in calls} == {"some-model"}
+    receipt = (tmp_path / "home" / run / "DIRECTIVES.md").read_text()
+    assert "\n## 1: from user\n\nLook at the yearbook first.\n" in receipt
+    files = b"".join(path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file())
+    assert KEY.encode() not in files
+    assert KEY not in stopped.err + resumed.err + resumed.out
+
+
+@pytest.mark.rule("D54")
+def test_ctrl_c_after_sigterm_cancels_and_the_run_goes_on_all_the_same(tmp_path: Path) -> None:
+    case = Case(tmp_path, 4, signal.SIGTERM)
+    with case.server:
+        process = case.begin()
+        case.said_until("finishing this step…")
+        process.send_signal(signal.SIGINT)
+        case.said_until("cancelling…")
+        case.answering.set()
+        stopped = ended(process)
+        assert stopped.code == 130
+        assert "Traceback" not in stopped.err
+        assert "\nStatus: stopped (user_stop)\n" in stopped.err
+        assert case.command("resume").code == 0
+
+
+@pytest.mark.rule("D54")
+def test_a_killed_run_goes_on_and_pays_only_the_call_in_flight_twice(tmp_path: Path) -> None:
+    case = Case(tmp_path, 6, signal.SIGKILL)
+    case.answering.set()
+    with case.server:
+        process = case.begin()
+        assert ended(process).code == -signal.SIGKILL
+        assert "\nStatus: running\n" in case.command("status").out
+        resumed = case.command("resume", "--json")
+        assert (resumed.code, resumed.json["status"]) == (0, "complete")
+        assert resumed.json["usage"]["calls"] == case.server.asked - 1
+
+
+def test_ctrl_c_before_anything_began_leaves_no_run(tmp_path: Path) -> None:
+    docs = documents(tmp_path / "docs")
+    os.mkfifo(docs / "slow.txt")  # a folder that is never read to its end
+    process = started("research", QUESTION, "--documents", str(docs), cwd=tmp_path)
+    process.kill()
+    process.communicate()
