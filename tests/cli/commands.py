@@ -53,14 +53,14 @@ def started(*args: str, **options: Any) -> "subprocess.Popen[str]":
     return subprocess.Popen([sys.executable, "-m", "zetetic", *args], text=True, **options)
 
 
-def ended(process: "subprocess.Popen[str]") -> Ended:
-    out, err = process.communicate(timeout=SECONDS)
+def ended(process: "subprocess.Popen[str]", stdin: str | None = None) -> Ended:
+    out, err = process.communicate(stdin, timeout=SECONDS)
     return Ended(process.returncode, out, err)
 
 
-def zetetic(*args: str, **options: Any) -> Ended:
+def zetetic(*args: str, cwd: Path, stdin: str = "") -> Ended:
     """The command in a process of its own, to its end."""
-    return ended(started(*args, **options))
+    return ended(started(*args, cwd=cwd, stdin=subprocess.PIPE), stdin)
 
 
 def documents(folder: Path, names: Sequence[str] = PAGES) -> Path:

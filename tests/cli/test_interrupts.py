@@ -1,13 +1,21 @@
 """Ctrl-C, SIGTERM and kill -9 in the middle of a run, and going on by the run's id alone."""
 
-import os
 import signal
 import subprocess
+import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from cli.commands import KEY, QUESTION, Ended, Server, documents, ended, environment, run_of, started, zetetic
+
+Here = Callable[..., Ended]
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZETETIC_API_KEY", KEY)
 
 
 class Case:
@@ -29,7 +37,6 @@ class Case:
             *("research", QUESTION, "--documents", docs, "--home", "home"),
             *("--model", "some-model", "--base-url", self.server.base_url),
             cwd=self.folder,
-            env=environment(ZETETIC_API_KEY=KEY),
         )
         self._known.set()
         return self._process
@@ -40,10 +47,6 @@ class Case:
             assert self._process is not None
             self._process.send_signal(self._number)
             self.answering.wait(60)
-
-    def command(self, *args: str) -> Ended:
-        env = environment(ZETETIC_API_KEY=KEY)
-        return zetetic(args[0], run_of(self.folder / "home"), *args[1:], "--home", "home", cwd=self.folder, env=env)
 
     def said_until(self, start: str) -> None:
         """Reads the process's stderr up to a line."""
@@ -56,7 +59,7 @@ class Case:
 
 
 @pytest.mark.rule("D48", "D54", "A24")
-def test_ctrl_c_ends_after_the_step_and_resume_needs_nothing_but_the_id(tmp_path: Path) -> None:
+def test_ctrl_c_ends_after_the_step_and_resume_needs_nothing_but_the_id(here: Here, tmp_path: Path) -> None:
     case = Case(tmp_path, 5, signal.SIGINT)
     with case.server:
         process = case.begin()
@@ -70,14 +73,16 @@ def test_ctrl_c_ends_after_the_step_and_resume_needs_nothing_but_the_id(tmp_path
         assert (tmp_path / "home" / run / "recovery.md").exists()
         assert case.server.asked == 5  # the answer under way was taken, and no other was asked for
 
-        told = case.command("steer", "Look at the yearbook first.")
+        told = here("steer", run, "Look at the yearbook first.", "--home", "home")
         assert told.out == f"Directive 1 waits for the next attempt; the run is stopped: zetetic resume {run}\n"
-        assert case.command("steer", " ").code == 2
+        assert here("steer", run, " ", "--home", "home").err == (
+            "zetetic: The directive is blank: say what the next attempt should do.\n"
+        )
 
-        resumed = case.command("resume")
+        resumed = here("resume", run, "--home", "home")
         assert resumed.code == 0
         assert resumed.out.startswith(f"# {QUESTION}\n")
-        calls = case.command("show", "calls", "--json").json
+        calls = here("show", run, "calls", "--home", "home", "--json").json
     assert len(calls) == case.server.asked
     assert {call["model"] for call in calls} == {"some-model"}
     receipt = (tmp_path / "home" / run / "DIRECTIVES.md").read_text()
@@ -88,7 +93,7 @@ def test_ctrl_c_ends_after_the_step_and_resume_needs_nothing_but_the_id(tmp_path
 
 
 @pytest.mark.rule("D54")
-def test_ctrl_c_after_sigterm_cancels_and_the_run_goes_on_all_the_same(tmp_path: Path) -> None:
+def test_ctrl_c_after_sigterm_cancels_and_the_run_goes_on_all_the_same(here: Here, tmp_path: Path) -> None:
     case = Case(tmp_path, 4, signal.SIGTERM)
     with case.server:
         process = case.begin()
@@ -100,25 +105,40 @@ def test_ctrl_c_after_sigterm_cancels_and_the_run_goes_on_all_the_same(tmp_path:
         assert stopped.code == 130
         assert "Traceback" not in stopped.err
         assert "\nStatus: stopped (user_stop)\n" in stopped.err
-        assert case.command("resume").code == 0
+        assert here("resume", run_of(tmp_path / "home"), "--home", "home").code == 0
 
 
 @pytest.mark.rule("D54")
-def test_a_killed_run_goes_on_and_pays_only_the_call_in_flight_twice(tmp_path: Path) -> None:
+def test_a_killed_run_goes_on_and_pays_only_the_call_in_flight_twice(here: Here, tmp_path: Path) -> None:
     case = Case(tmp_path, 6, signal.SIGKILL)
     case.answering.set()
     with case.server:
         process = case.begin()
         assert ended(process).code == -signal.SIGKILL
-        assert "\nStatus: running\n" in case.command("status").out
-        resumed = case.command("resume", "--json")
+        assert "\nStatus: running\n" in here("status", "--home", "home").out
+        args = ("resume", run_of(tmp_path / "home"), "--home", "home", "--json")
+        resumed = zetetic(*args, cwd=tmp_path)
         assert (resumed.code, resumed.json["status"]) == (0, "complete")
         assert resumed.json["usage"]["calls"] == case.server.asked - 1
 
 
-def test_ctrl_c_before_anything_began_leaves_no_run(tmp_path: Path) -> None:
-    docs = documents(tmp_path / "docs")
-    os.mkfifo(docs / "slow.txt")  # a folder that is never read to its end
-    process = started("research", QUESTION, "--documents", str(docs), cwd=tmp_path)
-    process.kill()
-    process.communicate()
+def test_ctrl_c_before_the_run_began_leaves_none(here: Here, tmp_path: Path) -> None:
+    docs = documents(tmp_path / "docs", ("tidal-yearbook.md",))
+    program = f"""
+import os, signal, sys
+def on_event(event, args):  # as soon as the first document is opened
+    if event == "open" and str(args[0]).endswith("tidal-yearbook.md"):
+        os.kill(os.getpid(), signal.SIGINT)
+sys.addaudithook(on_event)
+sys.argv = ["zetetic", "research", {QUESTION!r}, "--documents", {str(docs)!r}]
+from zetetic.cli import main
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment(), cwd=tmp_path
+    )
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == (
+        "finishing this step… (Ctrl-C again cancels it)\nStopped before the run began; nothing was spent.\n"
+    )
+    assert here("runs", "--json").json == []

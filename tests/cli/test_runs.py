@@ -6,7 +6,6 @@ import os
 import pty
 import re
 import struct
-import subprocess
 import termios
 from collections.abc import Callable
 from pathlib import Path
@@ -146,7 +145,7 @@ def test_a_reader_that_leaves_is_no_error(run: str, home: Path) -> None:
 def test_a_run_that_met_a_bound_is_reported_and_goes_on_with_the_room_it_says(here: Here, tmp_path: Path) -> None:
     docs = str(documents(tmp_path / "docs"))
     args = ["--documents", docs, "--home", "home", "--max-turns", "8", "--json"]
-    cut = zetetic("research", "-", *args, cwd=tmp_path, stdin=subprocess.PIPE, input=QUESTION)
+    cut = zetetic("research", "-", *args, cwd=tmp_path, stdin=QUESTION)
     assert cut.code == 3
     assert cut.json["status"] == "reported"
     assert cut.json["stop_reason"] == "breaker:iterations"
@@ -209,7 +208,8 @@ def test_a_server_that_is_down_blocks_a_run_that_goes_on_elsewhere(here: Here, t
             break
         screen += read
     os.close(ours)
-    assert process.wait() == 4
+    process.communicate()
+    assert process.returncode == 4
     shown = screen.decode()
     run = run_of(tmp_path / "home")
     # On a terminal one live display in place of lines, and no colour where none is wanted.

@@ -6,7 +6,6 @@ import random
 import signal
 import sqlite3
 import sys
-import time
 from asyncio.subprocess import PIPE, Process
 from contextlib import closing
 from pathlib import Path
@@ -28,24 +27,23 @@ async def process(what: str, home: Path) -> Process:
     )
 
 
-async def finished(what: str, home: Path) -> str:
-    """The report of a process that is let run to its end."""
+async def finished(what: str, home: Path) -> tuple[str, int]:
+    """Status and report of a process that is let run to its end, and the steps it took."""
     running = await process(what, home)
-    said, trouble = await running.communicate()
-    assert running.returncode == 0, trouble.decode()
-    return said.decode()
+    said, steps = await running.communicate()
+    assert running.returncode == 0, steps.decode()
+    return said.decode(), len(steps)
 
 
-async def killed(home: Path, seconds: float) -> bool:
-    """Whether the process was still at work when it was killed."""
+async def killed(home: Path, steps: int, seconds: float) -> None:
+    """Starts a process and kills it so many seconds after so many steps."""
     running = await process("start", home)
-    try:
-        async with asyncio.timeout(seconds):
-            await running.communicate()
-    except TimeoutError:
-        running.send_signal(signal.SIGKILL)
+    assert running.stderr is not None
+    await running.stderr.readexactly(steps)
+    await asyncio.sleep(seconds)
+    running.send_signal(signal.SIGKILL)
     await running.communicate()
-    return running.returncode == -signal.SIGKILL
+    assert running.returncode == -signal.SIGKILL
 
 
 def assert_whole(home: Path) -> None:
@@ -75,24 +73,20 @@ def assert_whole(home: Path) -> None:
 
 @pytest.mark.rule("D15", "D49", "D54")
 async def test_a_run_that_was_killed_at_any_moment_is_resumed_to_the_same_report(tmp_path: Path) -> None:
-    began = time.monotonic()
-    expected = await finished("start", tmp_path / "whole")
-    took = time.monotonic() - began
+    expected, steps = await finished("start", tmp_path / "whole")
     chance = random.Random(SEED)
-    moments = [took * chance.uniform(0.25, 0.95) for _ in range(MOMENTS)]
+    moments = [(int(steps * chance.uniform(0, 0.98)), chance.uniform(0, 0.05)) for _ in range(MOMENTS)]
     room = asyncio.Semaphore(AT_ONCE)
 
-    async def one(number: int, seconds: float) -> tuple[bool, str]:
+    async def report_after(number: int) -> str:
         home = tmp_path / f"run-{number}"
         async with room:
-            caught = await killed(home, seconds)
-            report = await finished("resume", home) if caught else expected
-        if caught:
-            await asyncio.to_thread(assert_whole, home)
-        return caught, report
+            await killed(home, *moments[number])
+            report, _ = await finished("resume", home)
+        await asyncio.to_thread(assert_whole, home)
+        return report
 
-    results = await asyncio.gather(*(one(*pair) for pair in enumerate(moments)))
-    assert sum(caught for caught, _ in results) >= MOMENTS // 2
-    for number, (_, report) in enumerate(results):
-        assert "## Summary" in report, (number, moments[number], report)
-        assert report == expected, (number, moments[number])
+    reports = await asyncio.gather(*(report_after(number) for number in range(MOMENTS)))
+    assert "## Summary" in expected
+    for moment, report in zip(moments, reports, strict=True):
+        assert report == expected, moment

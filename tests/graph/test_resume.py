@@ -127,3 +127,27 @@ async def test_a_widened_run_is_not_ended_by_the_recursion_limit_of_its_first_bo
 async def test_there_is_no_run_of_an_unknown_id(home: Path) -> None:
     with pytest.raises(SetupError, match="There is no run 'nowhere'"):
         await aresume("nowhere", context=Rig(home, worker([])).context())
+
+
+@pytest.mark.rule("D54", "L2")
+async def test_death_right_after_the_end_leaves_the_last_step_to_the_resume(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = Rig(home, worker(whole()))
+    execute = Store.execute
+
+    async def dying(self: Store, *args: Any, **kwargs: Any) -> Any:
+        done = await execute(self, *args, **kwargs)
+        if done.research.status != "running":
+            raise Killed
+        return done
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "execute", dying)
+        with pytest.raises(Killed):
+            await aresearch(OBJECTIVE, context=rig.context(), run_id="victim")
+    result = await aresume("victim", context=rig.context())
+    await assert_as_if_nothing_had_happened(result, rig)
+    assert (home / "victim" / "report.md").read_text(encoding="utf-8").strip() == result.report.strip()
+    with pytest.raises(SetupError, match="is complete"):
+        await aresume("victim", context=rig.context())

@@ -203,7 +203,11 @@ def version() -> str:
 
 
 def _awaited(work: Coroutine[Any, Any, int]) -> int:
-    return asyncio.run(work)
+    try:
+        return asyncio.run(work)
+    except BrokenPipeError:  # whoever read stdout has seen enough
+        deaf_stdout()
+        return 0
 
 
 def main() -> NoReturn:
@@ -219,9 +223,6 @@ def _code(command: Callable[[], Any]) -> int:
         return USAGE
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
-        deaf_stdout()
-        return 0
     except OSError as error:
         deaf_stdout()
         say(f"zetetic: {error.strerror or error}.")

@@ -29,7 +29,7 @@ async def existing_store(context: Context) -> AsyncIterator[Store | None]:
             return
         async with await Store.open(context.database_path) as store:
             yield store
-    except (StoreError, OSError) as error:
+    except StoreError as error:
         raise UserError(str(error)) from None
 
 

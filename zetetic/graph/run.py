@@ -108,9 +108,17 @@ async def aresume(
             ),
             reason="resume",
         )
-        if isinstance(done.decision, Refusal):
+        if isinstance(done.decision, Refusal) and not await _cut_off(bench, run_id):
             raise SetupError(" ".join(done.decision.missing))
         return await _drive(bench, run_id, None, control, progress)
+
+
+async def _cut_off(bench: Workbench, run_id: str) -> bool:
+    """Whether a step is left to do: a process that died right after its run had ended in the log leaves the last one,
+    which writes the run folder."""
+    async with sqlite_saver(checkpoints_path(bench.context)) as saver:
+        graph = build_graph().compile(checkpointer=saver)
+        return bool((await graph.aget_state({"configurable": {"thread_id": run_id}})).next)
 
 
 async def _drive(
@@ -120,9 +128,12 @@ async def _drive(
     control: RunControl | None,
     progress: Progress | None,
 ) -> ResearchResult:
+    # The bounds of a run that was opened are the run's own, extensions included (A17).
+    known = await bench.store.exists(run_id)
+    bounds = (await bench.store.load(run_id)).thresholds if known else bench.thresholds
     config: RunnableConfig = {
         "configurable": {"thread_id": run_id},
-        "recursion_limit": recursion_limit(bench.thresholds),
+        "recursion_limit": recursion_limit(bounds),
     }
     async with sqlite_saver(checkpoints_path(bench.context)) as saver:
         graph = build_graph().compile(checkpointer=saver, name="zetetic")

@@ -72,8 +72,8 @@ INSTRUCTIONS = {
     ),
     "synthesizing": (
         "Write the report with finalize_report: '## Summary', '## Details', '## Gaps'. Every sentence outside Gaps "
-        "cites claims by id like [c_001]. State contradictions with both sides. Refuted claims and the questions listed as "
-        "unanswered stand under '## Gaps' with their ids. No URLs and no list of sources: code adds them."
+        "cites claims by id like [c_001]. State contradictions with both sides. Refuted claims and questions listed "
+        "as unanswered stand under '## Gaps' with their ids. No URLs and no list of sources: code adds them."
     ),
     "consolidating": "The notes are over their size: merge duplicates with notes_update and shorten the scratch.",
 }

@@ -80,7 +80,7 @@ class Thresholds(BaseModel):
     answer_max_tokens: Positive = Field(4096, description="output of one worker call (tokens)")
     arm_max_tokens: Positive = Field(1024, description="output of one evaluation call (tokens)")
     call_seconds: Seconds = Field(120.0, description="time of one worker call (seconds)")
-    cancel_grace_seconds: Seconds = Field(5.0, description="time a paid answer gets to be stored when cancelled (seconds)")
+    cancel_grace_seconds: Seconds = Field(5.0, description="time to store a paid answer when cancelled (seconds)")
     arm_seconds: Seconds = Field(60.0, description="time of one evaluation arm (seconds)")
     tool_seconds: Seconds = Field(60.0, description="time of one tool call (seconds)")
     call_retries: Count = Field(2, description="retries of one worker call by its client")

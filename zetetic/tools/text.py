@@ -91,7 +91,7 @@ def challenge_lines(research: Research, ids: Sequence[str]) -> list[str]:
         c = research.challenges[challenge_id]
         state = c.outcome or (f"open, run: {c.search_status}" if c.executed else "open, not yet run")
         target = c.target_id or c.target_type
-        lines.append(
-            f'[{c.id}] {state} | {c.target_type} {target} | {c.strategy} | "{c.query}" | {one_line(c.target_text, 0 if c.target_type == "question_answer" else 200)}'
-        )
+        # An answer must be resolved in the very words that were challenged (D17), so it is never cut.
+        text = one_line(c.target_text, 0 if c.target_type == "question_answer" else 200)
+        lines.append(f'[{c.id}] {state} | {c.target_type} {target} | {c.strategy} | "{c.query}" | {text}')
     return lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from zetetic.state.wording import content_words, folded, one_line
+from zetetic.state.wording import content_words, folded, one_line, words
 
 from .answering import (
     agreeing,
@@ -13,6 +13,7 @@ from .answering import (
     compose,
     compose_pair,
     compose_root,
+    confirming,
     date_of,
     disputed,
     domains_of,
@@ -25,6 +26,7 @@ from .answering import (
 )
 from .asking import criteria_for, key_terms, queries_for, run_criteria, sub_questions
 from .extracting import from_pages
+from .language import fits_kind, is_statement, phrases, sentences_of
 from .reading import ChallengeSeen, ClaimSeen, Hit, Seen, is_living, pages_in
 
 Calls = list[tuple[str, dict[str, Any]]]
@@ -100,6 +102,9 @@ def work(seen: Seen) -> Calls:
     unread = unread_hits(seen)
     if unread and reads_done(seen) < 2:
         return read(unread[:PAGES_A_TURN])
+    hop = second_hop(seen)
+    if hop:
+        return hop
     if not answer:
         further = look(seen, 2)
         if further and searches_done(seen) < 2:
@@ -111,16 +116,8 @@ def work(seen: Seen) -> Calls:
 def unrecorded_pages(seen: Seen) -> list[tuple[str, str, str]]:
     """Pages whose text stands in the window and of which nothing is on record yet."""
     used = {s for c in seen.claims.values() for s in c.sources}
-    found = []
-    for _, results in seen.rounds:
-        for message in results:
-            if message.name == "fetch_page":
-                for source_id, title, text in pages_in(message.text):
-                    source = seen.sources.get(source_id)
-                    read = source is not None and "nothing relevant" in source.note
-                    if source_id not in used and not read:
-                        found.append((source_id, title or (source.title if source else ""), text))
-    return found
+    noted = {s.id for s in seen.sources.values() if "nothing relevant" in s.note}
+    return [page for page in window_pages(seen) if page[0] not in used | noted]
 
 
 def record_pages(seen: Seen, pages: list[tuple[str, str, str]]) -> tuple[str, dict[str, Any]]:
@@ -188,6 +185,41 @@ def look(seen: Seen, most: int) -> Calls:
 def read(hits: list[Hit]) -> Calls:
     """Fetches several pages in one turn."""
     return [("fetch_page", {"url": h.url}) for h in hits]
+
+
+def second_hop(seen: Seen) -> Calls:
+    """What the best claims name and the question does not: read again for it, or searched, once in an attempt."""
+    if is_derived(seen) or sum("notes_append" in names_ for names_, _ in seen.rounds) != 1:
+        return []
+    known = set(words(seen.question))
+    leads: list[str] = []
+    for claim in candidates(seen)[:3]:
+        leads += [p for p in phrases(claim.text) if not set(words(p)) <= known]
+    recorded = {folded(c.text) for c in seen.claims.values()}
+    entries: list[dict[str, Any]] = []
+    for source_id, title, text in window_pages(seen):
+        lead = next(
+            (p for p in leads if folded(title) and (folded(p) in folded(title) or folded(title) in folded(p))), ""
+        )
+        if not lead:
+            continue
+        told = [s for s in sentences_of(text) if is_statement(s) and folded(s) not in recorded]
+        fitting = [s for s in told if fits_kind(seen.question, s)]
+        for quote in (fitting or told)[:2]:
+            entries.append({"text": quote, "quote": quote, "source_id": source_id, "question_id": seen.question_id})
+    return [("notes_append", {"claims": entries[:8]})] if entries else []
+
+
+def window_pages(seen: Seen) -> list[tuple[str, str, str]]:
+    """Pages whose text stands in the window: source id, title, text."""
+    found = []
+    for _, results in seen.rounds:
+        for message in results:
+            if message.name == "fetch_page":
+                for source_id, title, text in pages_in(message.text):
+                    source = seen.sources.get(source_id)
+                    found.append((source_id, title or (source.title if source else ""), text))
+    return found
 
 
 def give_up(seen: Seen) -> Calls:
@@ -259,7 +291,7 @@ def supporting(seen: Seen, claim: ClaimSeen) -> Calls:
     """Adds the sources of claims that agree, from other sites, each with its own words as the quote."""
     calls: Calls = []
     sites = domains_of(seen, claim)
-    for other in agreeing(seen, claim):
+    for other in confirming(seen, claim):
         for source_id in other.sources[:1]:
             source = seen.sources.get(source_id)
             if source is None or source.domain in sites or source_id in claim.sources:
@@ -359,9 +391,10 @@ def verdict(seen: Seen, challenge: ChallengeSeen) -> dict[str, Any]:
         better = superseding(seen, claim)
         if better:
             best = ranked(seen, claim.text, better)[0]
+            sites, to = support(seen, best), date_of(seen, best)
             return call | {
                 "outcome": "refuted",
-                "evidence": f"{support(seen, best)} sites state otherwise, all of them later (to {date_of(seen, best)})",
+                "evidence": f"{sites} sites state otherwise, all of them later (to {to})",
                 "source_ids": list(best.sources)[:5],
                 "result_claim_id": best.id,
             }

@@ -7,7 +7,19 @@ from collections.abc import Iterable, Sequence
 
 from zetetic.state.citations import split_sentences
 
-from .language import Weights, fits_kind, quantities, relation, relevance, stems
+from .language import (
+    ASKS_FIGURE,
+    ASKS_TIME,
+    Weights,
+    confirms,
+    fits_kind,
+    names,
+    phrases,
+    quantities,
+    relation,
+    relevance,
+    stems,
+)
 from .reading import ClaimSeen, Seen, is_living
 
 MOST_STATEMENTS = 6
@@ -17,7 +29,9 @@ BEARS_ON = 0.6
 """Relevance from which a claim recorded on another question counts for this one."""
 CLOSE = 0.6
 """Share of the best claim's relevance from which a further one of the same sources is told as well."""
-FAR = 0.3
+FEW_SOURCES = 4
+"""Sources up to which each one's own figure or date is told, however little it shares with the question."""
+FAR = 0.45
 """The same for a claim of a source that is not told yet."""
 
 
@@ -43,10 +57,18 @@ def opposing(seen: Seen, claim: ClaimSeen) -> list[ClaimSeen]:
     return [c for c in seen.claims.values() if c.id != claim.id and relation(c.text, claim.text) == "contradicts"]
 
 
+def confirming(seen: Seen, claim: ClaimSeen) -> list[ClaimSeen]:
+    """Living claims that hold everything a claim says."""
+    about = f"{seen.question} {seen.objective}"
+    return [
+        c for c in seen.claims.values() if c.id != claim.id and is_living(c) and confirms(claim.text, c.text, about)
+    ]
+
+
 def support(seen: Seen, claim: ClaimSeen) -> int:
-    """Sites that state a claim, in it or in one that agrees."""
+    """Sites that state a claim, in it or in one that confirms it."""
     sites = domains_of(seen, claim)
-    for other in agreeing(seen, claim):
+    for other in confirming(seen, claim):
         sites |= domains_of(seen, other)
     return len(sites)
 
@@ -112,16 +134,23 @@ def compose(seen: Seen) -> tuple[str, list[str]]:
     best = max(scores.values(), default=0.0)
     chosen: list[ClaimSeen] = []
     sentences: list[str] = []
+    bridges = {n for c in pool[:2] for p in phrases(c.text) for n in names(f"x {p}")} - names(f"x {seen.question}")
+    asks_kind = bool(ASKS_TIME.search(seen.question) or ASKS_FIGURE.search(seen.question))
     for claim in [*pool, *_other_sources(pool)]:
         if len(chosen) >= MOST_STATEMENTS:
             break
+        if claim in chosen or any(_says_no_more(claim.text, c.text) for c in chosen):
+            continue
         represented = {s for c in chosen for s in c.sources}
-        enough = CLOSE if set(claim.sources) & represented or not chosen else FAR
-        if claim in chosen or scores[claim.id] < enough * best:
-            continue
-        if scores[claim.id] < BEARS_ON and claim.id not in seen.own_claims:
-            continue
-        if any(relation(claim.text, c.text) == "same" or stems(claim.text) <= stems(c.text) for c in chosen):
+        fresh = not set(claim.sources) & represented
+        own = claim.id in seen.own_claims
+        linked = own and bool(names(f"x {claim.text}") & bridges)
+        enough = CLOSE * best
+        if not chosen or linked or (fresh and own and asks_kind and len(seen.sources) <= FEW_SOURCES):
+            enough = 0.0  # what leads on from the best claim, or another source's own figure, is always told
+        elif fresh:
+            enough = FAR * best
+        if scores[claim.id] < enough or (scores[claim.id] < BEARS_ON and not own):
             continue
         rivals = [c for c in opposing(seen, claim) if is_living(c) and c not in chosen and not superseding(seen, c)]
         chosen.append(claim)
@@ -132,6 +161,16 @@ def compose(seen: Seen) -> tuple[str, list[str]]:
         else:
             sentences.append(statement(claim))
     return " ".join(sentences), [c.id for c in chosen]
+
+
+def _says_no_more(text: str, told: str) -> bool:
+    """Whether a statement adds nothing to one that is told: the same, with no name or figure of its own."""
+    if stems(text) <= stems(told):
+        return True
+    if relation(text, told) != "same":
+        return False
+    figures = {q.value for q in quantities(text)} - {q.value for q in quantities(told)}
+    return not figures and not names(text) - names(f"x {told}")
 
 
 def _other_sources(pool: Sequence[ClaimSeen]) -> list[ClaimSeen]:

@@ -14,6 +14,7 @@ from .language import (
     is_statement,
     names,
     needs_context,
+    phrases,
     relevance,
     sentences_of,
     stems,
@@ -75,12 +76,13 @@ def _claims(
     weights: Weights,
 ) -> list[dict[str, Any]]:
     sentences = sentences_of(text)
+    subject = f"{title} {' '.join(phrases(sentences[0])[:2])}" if sentences else title
     scored: list[tuple[float, int, str]] = []
     for place, sentence in enumerate(sentences):
-        if not is_statement(sentence):
+        if not is_statement(sentence, loose=len(text) <= SHORT_PAGE):
             continue
         before = sentences[place - 1] if place else ""
-        context = f"{title} {before}" if needs_context(sentence) else title
+        context = f"{subject} {before}" if needs_context(sentence) else subject
         best, wanted = 0.0, asked[0][0]
         for number, (question_id, question) in enumerate(asked):
             score = relevance(question or objective, sentence, weights, context)

@@ -29,6 +29,10 @@ _WORDS = {
     )
 }
 _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b", re.I)
+YEAR = "in the year"
+_ARTICLES = frozenset(
+    {"the", "a", "an", "in", "on", "at", "by", "of", "his", "her", "its", "their", "this", "after", "as"}
+)
 _PRONOUN = re.compile(
     r"^(?:it|its|he|she|they|their|his|her|this|these|those|that|such|both|the latter|the former|however|but|and)\b",
     re.I,
@@ -94,7 +98,7 @@ def stems(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A figure with what it counts: value in units, unit as a stem ('year' for a bare year, '' if unknown)."""
+    """A figure with what it counts: value in units, unit as a stem (YEAR for a bare year, '' if unknown)."""
 
     value: float
     unit: str
@@ -117,23 +121,36 @@ def quantities(text: str) -> tuple[Quantity, ...]:
             unit = "%"
         if unit in _FILLER_UNITS:
             unit = ""
-        if not match["mark"] and unit in ("", "year") and "," not in match["value"] and 1000 <= value <= 2100:
-            unit = "year"
-        found.append(Quantity(value, stem(unit) if unit not in ("year", "%") else unit))
+        if not match["mark"] and unit == "" and "," not in match["value"] and 1000 <= value <= 2100:
+            unit = YEAR
+        found.append(Quantity(value, stem(unit) if unit not in (YEAR, "%") else unit))
     return tuple(found)
 
 
+@lru_cache(maxsize=16384)
 def names(text: str) -> frozenset[str]:
-    """Capitalised names, folded; the word that opens the sentence counts only within a longer name."""
+    """Capitalised words, folded; the one that opens the sentence counts only within a longer name."""
     found = set()
     for match in _NAME.finditer(text):
         parts = match.group().split()
-        if match.start() == 0:
-            parts = (
-                parts[1:] if len(parts) == 1 or parts[0].casefold() in ("the", "a", "an", "in", "on", "at") else parts
-            )
-        found |= {p.casefold().removesuffix("'s").removesuffix("’s") for p in parts}
+        opens = match.start() == 0 or text[: match.start()].rstrip()[-1:] in ".!?"
+        if opens and (len(parts) == 1 or parts[0].casefold() in _ARTICLES):
+            parts = parts[1:]
+        for part in parts:
+            found |= {w for w in words(part) if len(w) > 1}
     return frozenset(found)
+
+
+def phrases(text: str) -> list[str]:
+    """Names of two words or more, as written."""
+    found = []
+    for match in _NAME.finditer(text):
+        parts = match.group().split()
+        if parts[0].casefold() in _ARTICLES:
+            parts = parts[1:]
+        if len(parts) >= 2:
+            found.append(" ".join(parts))
+    return list(dict.fromkeys(found))
 
 
 def is_negated(text: str) -> bool:
@@ -142,9 +159,8 @@ def is_negated(text: str) -> bool:
 
 
 def relation(a: str, b: str) -> Relation:
-    """How two statements relate: same assertion, contradicting figures or negation, or neither."""
+    """How two statements relate: same assertion, contradicting figures, names or negation, or neither."""
     first, second = stems(a), stems(b)
-    figures_a, figures_b = quantities(a), quantities(b)
     plain_a = {s for s in first if not s[0].isdigit()}
     plain_b = {s for s in second if not s[0].isdigit()}
     if not plain_a or not plain_b:
@@ -152,39 +168,57 @@ def relation(a: str, b: str) -> Relation:
     common = len(plain_a & plain_b)
     share = common / min(len(plain_a), len(plain_b))
     whole = common / len(plain_a | plain_b)
-    units_a = {f.unit for f in figures_a if f.unit not in ("", "year")}
-    shared_units = units_a & {f.unit for f in figures_b}
-    if shared_units and common >= 2:
-        equal = {(f.value, f.unit) for f in figures_a if f.unit in shared_units} & {
-            (f.value, f.unit) for f in figures_b if f.unit in shared_units
-        }
-        if equal:
-            return "same" if share >= 0.34 else "unrelated"
-        return "contradicts" if share >= 0.5 and not _other_year(figures_a, figures_b) else "unrelated"
-    years_a, years_b = _years(figures_a), _years(figures_b)
-    if years_a and years_b and not units_a:
-        if years_a & years_b:
-            return "same" if share >= 0.6 else "unrelated"
-        return "contradicts" if share >= 0.75 and len(years_a) == len(years_b) == 1 and whole >= 0.5 else "unrelated"
+    if share < 0.34 or common < 2:
+        return "unrelated"
+    figures_a, figures_b = by_unit(a), by_unit(b)
+    both = [u for u in figures_a if u in figures_b and u != ""]
+    differing = [u for u in both if not (figures_a[u] <= figures_b[u] or figures_b[u] <= figures_a[u])]
+    counted = [u for u in both if u != YEAR]
+    if differing:
+        if YEAR in differing and counted and YEAR not in counted and len(differing) == 1:
+            return "unrelated"  # the same kind of figure for another year
+        close = share >= 0.5 if differing != [YEAR] else share >= 0.7 and whole >= 0.45
+        return "contradicts" if close and not _other_year(figures_a, figures_b, differing) else "unrelated"
+    foreign_a, foreign_b = names(a) - set(words(b)), names(b) - set(words(a))
+    if foreign_a and foreign_b:
+        shared = names(a) & names(b)
+        return "contradicts" if shared and share >= 0.6 and whole >= 0.45 else "unrelated"
     if is_negated(a) != is_negated(b):
         return "contradicts" if share >= 0.75 and whole >= 0.5 else "unrelated"
-    if figures_a or figures_b:
-        return (
-            "same"
-            if whole >= 0.6 and not (units_a ^ {f.unit for f in figures_b if f.unit not in ("", "year")})
-            else "unrelated"
-        )
-    return "same" if (share >= 0.7 and whole >= 0.45) else "unrelated"
+    if counted:
+        return "same"
+    if both:
+        return "same" if share >= 0.6 else "unrelated"
+    if bool(figures_a) != bool(figures_b) and whole < 0.6:
+        return "unrelated"
+    return "same" if share >= 0.7 and whole >= 0.45 else "unrelated"
 
 
-def _years(figures: Iterable[Quantity]) -> set[float]:
-    return {f.value for f in figures if f.unit == "year"}
+def by_unit(text: str) -> dict[str, frozenset[float]]:
+    """The figures of a text, by what they count."""
+    found: dict[str, set[float]] = {}
+    for figure in quantities(text):
+        found.setdefault(figure.unit, set()).add(figure.value)
+    return {unit: frozenset(values) for unit, values in found.items()}
 
 
-def _other_year(a: Iterable[Quantity], b: Iterable[Quantity]) -> bool:
-    """Whether two statements speak of different years, so that different figures may both hold."""
-    first, second = _years(a), _years(b)
-    return bool(first and second and not first & second)
+def _other_year(a: dict[str, frozenset[float]], b: dict[str, frozenset[float]], differing: list[str]) -> bool:
+    """Whether two statements speak of different years, so that other figures of theirs may both hold."""
+    if YEAR in differing and len(differing) > 1:
+        return True
+    return YEAR not in differing and bool(a.get(YEAR) and b.get(YEAR) and not a[YEAR] & b[YEAR])
+
+
+def confirms(claim: str, other: str, question: str) -> bool:
+    """Whether another statement says what a claim says: the same, with every name and figure of the claim in it."""
+    if relation(claim, other) != "same" or not is_sentence(other):
+        return False
+    inside = set(words(other))
+    asked = set(words(question))
+    if any(name not in inside and name not in asked for name in names(claim)):
+        return False
+    values = {q.value for q in quantities(other)}
+    return all(q.value in values or str(int(q.value)) in asked for q in quantities(claim))
 
 
 def sentences_of(text: str) -> list[str]:
@@ -217,29 +251,60 @@ def needs_context(sentence: str) -> bool:
     return bool(_PRONOUN.match(sentence))
 
 
-def is_statement(sentence: str) -> bool:
-    """Whether a sentence can stand as a claim: a full sentence, neither a question, a fragment nor a menu."""
+def is_sentence(text: str) -> bool:
+    """Whether a text is a whole sentence, with a verb and an end."""
+    return bool(_VERB.search(text)) and text.rstrip()[-1:] in ".!\"'”’)]"
+
+
+def is_statement(sentence: str, *, loose: bool = False) -> bool:
+    """Whether a sentence can stand as a claim: neither a question, a menu nor, unless `loose`, a fragment."""
     count = len(words(sentence))
     if not 4 <= count <= 90 or sentence.rstrip().endswith("?") or len(sentence) > LONGEST_CLAIM:
         return False
-    if len(_SEPARATORS.findall(sentence)) >= 2 or _MENU.search(sentence):
+    if len(_SEPARATORS.findall(sentence)) >= 1 or _MENU.search(sentence):
         return False
     tokens = sentence.split()
+    if not _VERB.search(sentence) and not loose:
+        return False
     return count < 8 or sum(t[0].isupper() for t in tokens) <= 0.6 * len(tokens)
 
 
 LONGEST_CLAIM = 560
-_SEPARATORS = re.compile(r"\s[·|•»›>^]\s")
+_VERB = re.compile(
+    r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|will|would|can|could|may|might|must|should|became|becomes|"
+    r"won|wrote|made|led|built|born|known|took|found|held|gave|began|rose|fell|left|said|says|grew|ran|sold|met|kept|"
+    r"put|set|cost|costs|lies|lay|stands|stood|sits|makes|shows|spent|sent|told|came|went|saw|drew|cut|bore|sang|"
+    r"[a-z]{2,}ed|[a-z]{3,}(?:s|es)(?= (?:the|a|an|in|on|at|to|by|from|that|about|more|less|between|into|up|\d)))\b"
+)
+_SEPARATORS = re.compile(r"\s[·•»›>^]\s|\s\|\s.*\s\|\s|Skip to ")
 _MENU = re.compile(r"\[\s*edit\s*\]|Privacy policy|Cookie statement|Toggle the table", re.I)
 ASKS_FIGURE = re.compile(
-    r"\bhow (?:much|many|large|big|long|far|high|tall|old|often|fast|deep|wide|heavy)\b|\b(?:capacity|cost|price|percent|"
-    r"percentage|rate|share|number|amount|figure|length|height|size|output|budget)\b",
+    r"\bhow (?:much|many|large|big|long|far|high|tall|old|often|fast|deep|wide|heavy)\b|\b(?:capacity|cost|price|"
+    r"percent|percentage|rate|share|number|amount|figure|length|height|size|output|budget)\b",
     re.I,
 )
 ASKS_TIME = re.compile(r"\bwhen\b|\bwhat (?:year|date|day)\b|\bwhich year\b|\ba date\b|\bdate or year\b", re.I)
 _DATE = re.compile(
     r"\b(?:1[0-9]{3}|20[0-9]{2}|January|February|March|April|May|June|July|August|September|October|November|December|spring|summer|autumn|winter)\b"
 )
+
+
+_CUES = {
+    "party": "republican democrat democratic conservative liberal labour socialist party",
+    "born": "born birthplace native",
+    "population": "population inhabitants residents people",
+    "director": "directed director",
+    "sport": "football soccer baseball basketball hockey cricket tennis rugby golf athlete player coach",
+    "occupation": "actor actress writer politician lawyer teacher engineer singer player journalist",
+    "author": "wrote written author novel",
+    "die": "died death killed",
+}
+
+
+def cues(question: str) -> frozenset[str]:
+    """Stems that an answer to a question of a common kind is likely to hold, besides the question's own."""
+    asked = stems(question)
+    return frozenset().union(*(stems(told) for word, told in _CUES.items() if stem(word) in asked))
 
 
 def fits_kind(question: str, sentence: str) -> bool:
@@ -287,7 +352,10 @@ def relevance(question: str, sentence: str, weights: Weights, context: str = "")
     direct = wanted & stems(sentence)
     lent = (wanted & stems(context)) - direct if context else frozenset()
     asks_kind = ASKS_TIME.search(question) or ASKS_FIGURE.search(question)
-    if not direct and not (lent and asks_kind and fits_kind(question, sentence)):
+    cued = bool(cues(question) & stems(sentence))
+    if not direct and not (lent and (cued or (asks_kind and fits_kind(question, sentence)))):
         return 0.0
     score = (weights.sum(direct) + 0.5 * weights.sum(lent)) / weights.sum(wanted)
+    if cues(question) & stems(sentence):
+        score += 0.2
     return score * (1.15 if fits_kind(question, sentence) and (quantities(sentence) or names(sentence)) else 1.0)
