@@ -93,7 +93,7 @@ Coverage: of 3 factual sentences 1 cite verified claims only, 2 cite a claim tha
 
 - **VERIFIED**: The plant gives 240 MW. [1][2]
   - "quote 1 of The plant gives 240 MW." [1]
-  - "quote 2 of The plant gives 240 MW." [2]
+  - "quote 2 of The plant gives 240 MW." [2] (not declared independent)
   - Challenges: negation survived (query 1)
 - **UNVERIFIED**: The plant was built in 1990. [2, unverified]
   - "quote 2 of The plant was built in 1990." [2]
@@ -231,10 +231,24 @@ def test_quotes_come_with_their_stance_and_independence() -> None:
         ev.EvidenceAdded(
             at=at(9),
             claim_id="c_001",
-            evidence={"source_id": "s_003", "quote": "only 90", "stance": "contradicts", "independence": "other owner"},
-        )
+            evidence={"source_id": "s_003", "quote": "240 MW it is", "independence": "other owner"},
+        ),
+        ev.EvidenceAdded(
+            at=at(9), claim_id="c_002", evidence={"source_id": "s_003", "quote": "only 90", "stance": "contradicts"}
+        ),
     )
-    assert '  - against it: "only 90" [3] (independent: other owner)' in render_report(research)
+    report = render_report(research)
+    assert '  - "240 MW it is" [3] (independent: other owner)' in report
+    assert '  - against it: "only 90" [3]' in report
+
+
+@pytest.mark.rule("D33")
+def test_a_copy_is_shown_as_not_counted() -> None:
+    copy = {"source_id": "s_003", "quote": "240 MW it is", "independence": "other owner"}
+    research = finished(ev.EvidenceAdded(at=at(9), claim_id="c_001", evidence=copy))
+    same = research.sources["s_003"].model_copy(update={"sha256": research.sources["s_001"].sha256})
+    copied = research.model_copy(update={"sources": {**research.sources, "s_003": same}})
+    assert '"240 MW it is" [3] (not counted: it and an earlier source have the same text)' in render_report(copied)
 
 
 @pytest.mark.rule("D45")
@@ -312,7 +326,7 @@ def test_everything_the_run_lacks_stands_under_gaps() -> None:
 
 @pytest.mark.rule("D17")
 def test_what_passed_on_a_stored_reason_is_told() -> None:
-    research = finished(*settled("q_001", "resolved", "240", "c_001", why_unverified="one page only"))
+    research = finished(*settled("q_001", "resolved", "240", "c_002", why_unverified="one page only"))
     assert gaps_of(render_report(research))[-1] == "- Answered without a verified claim (q_001): one page only"
 
 

@@ -11,7 +11,8 @@ from zetetic.state.quotes import find_quote, fold_quote, number_stands_in, numbe
 pytestmark = pytest.mark.rule("D31")
 
 WORDS = st.sampled_from(
-    ["plant", "gives", "power", "official", "efficient", "Müller's", "output", "field", "to", "A", "is", "“good”", "naïve", "self-made", "240", "3.7", "1,250", "not", "Berlin", "costs", "in", "2019", "cooperation", "waffle"]
+    ["plant", "gives", "power", "official", "efficient", "Müller's", "output", "field", "to", "A", "is", "“good”"]
+    + ["naïve", "self-made", "240", "3.7", "1,250", "not", "Berlin", "costs", "in", "2019", "cooperation", "waffle"]
 )
 PHRASES = st.lists(WORDS, min_size=3, max_size=30)
 SPACES = st.sampled_from([" ", "  ", "\n", "\r\n", "\t", "\u00a0", " \n ", "\u2009", "\u200b "])
@@ -55,8 +56,8 @@ def test_every_passage_of_a_page_is_found_in_it(data: st.DataObject) -> None:
 
 @given(PHRASES, st.data())
 def test_a_changed_number_is_not_found(words: list[str], data: st.DataObject) -> None:
+    words = [*words, "1,024"]
     numeric = [i for i, word in enumerate(words) if word[0].isdigit()]
-    assume(numeric)
     at = data.draw(st.sampled_from(numeric))
     digit = data.draw(st.integers(0, len(words[at]) - 1).filter(lambda i: words[at][i].isdigit()))
     changed = data.draw(st.sampled_from("0123456789").filter(lambda d: d != words[at][digit]))
@@ -65,19 +66,17 @@ def test_a_changed_number_is_not_found(words: list[str], data: st.DataObject) ->
     assert find_quote(" ".join(words), quote) is None
 
 
-@given(PHRASES, st.integers(0, 30), st.sampled_from(["not", "never", "no"]))
-def test_an_added_negation_is_not_found(words: list[str], at: int, negation: str) -> None:
-    plain = [w for w in words if w != negation]
-    at = min(at, len(plain))
-    assume(0 < at < len(plain))
+@given(PHRASES, st.data(), st.sampled_from(["not", "never", "no"]))
+def test_an_added_negation_is_not_found(words: list[str], data: st.DataObject, negation: str) -> None:
+    plain = ["The", *(w for w in words if w != negation), "now"]
+    at = data.draw(st.integers(1, len(plain) - 1))
     quote = " ".join([*plain[:at], negation, *plain[at:]])
     assert find_quote(" ".join(plain), quote) is None
 
 
 @given(PHRASES, PHRASES)
 def test_a_removed_negation_is_not_found(before: list[str], after: list[str]) -> None:
-    before, after = [w for w in before if w != "not"], [w for w in after if w != "not"]
-    assume(before and after)
+    before, after = [*(w for w in before if w != "not"), "is"], ["a", *(w for w in after if w != "not")]
     page = " ".join([*before, "not", *after])
     assert find_quote(page, " ".join([*before, *after])) is None
 
