@@ -47,7 +47,7 @@ def test_the_report_goes_to_stdout_and_all_else_to_stderr(finished: Ended, home:
         "Not read: scan.pdf: The PDF is broken: Stream has ended unexpectedly.",
         f"Run {run_of(home)} in home/{run_of(home)}",
     ]
-    assert finished.line("Not used:") == "1 of the 6 documents: lighthouse-museum.md"
+    assert finished.line("Not used:") == "1 of the 3 documents: lighthouse-museum.md"
     assert lines[-8:-1] == [line for line in lines if line.startswith(SUMMARY)]
     assert [line.split(":")[0] + ":" for line in lines[-8:-1]] == list(SUMMARY)
     assert finished.line("Status:") == "complete"

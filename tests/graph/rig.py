@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
+from pydantic import Field
 
 from zetetic import Context, ResearchResult, aresearch
 from zetetic.testing import FixturePage, FixtureSearch, FixtureWeb, ScriptedModel, call, turn
@@ -201,7 +202,7 @@ class Meeting(ScriptedModel):
     """An evaluator that answers an arm only when all four have asked: arms in sequence would wait for ever."""
 
     parties: int = 4
-    waits: list[asyncio.Event] = []
+    waits: list[asyncio.Event] = Field(default_factory=list)
 
     async def _agenerate(self, *args: Any, **kwargs: Any) -> Any:
         answer = await super()._agenerate(*args, **kwargs)

@@ -69,8 +69,6 @@ def assert_whole(home: Path) -> None:
             assert len(ids) == len(set(ids)) == len(values)
 
 
-
-
 @pytest.mark.rule("D15", "D49", "D54")
 async def test_a_run_that_was_killed_at_any_moment_is_resumed_to_the_same_report(tmp_path: Path) -> None:
     expected, steps = await finished("start", tmp_path / "whole")

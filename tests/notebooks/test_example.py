@@ -7,7 +7,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from jupyter_client import KernelManager
+from jupyter_client import AsyncKernelManager
 from jupyter_client.kernelspec import KernelSpec
 from nbclient import NotebookClient
 
@@ -16,7 +16,7 @@ NOTEBOOK = ROOT / "notebooks" / "example.ipynb"
 SECONDS = 120
 
 
-class OwnKernel(KernelManager):  # type: ignore[misc]
+class OwnKernel(AsyncKernelManager):  # type: ignore[misc]
     """A kernel of the Python that runs the tests, whatever kernels are installed."""
 
     @property
@@ -27,7 +27,9 @@ class OwnKernel(KernelManager):  # type: ignore[misc]
 
 def text_of(output: dict[str, Any]) -> str:
     data = output.get("data", {})
-    return "\n".join([output.get("text", ""), *(data.get(kind, "") for kind in ("text/plain", "text/markdown", "text/html"))])
+    return "\n".join(
+        [output.get("text", ""), *(data.get(kind, "") for kind in ("text/plain", "text/markdown", "text/html"))]
+    )
 
 
 def test_it_is_committed_without_outputs() -> None:
@@ -47,7 +49,7 @@ def test_it_runs_from_top_to_bottom(folder: Path, tmp_path: Path, monkeypatch: p
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     client = NotebookClient(
         notebook,
-        km=OwnKernel(),
+        kernel_manager_class=OwnKernel,
         timeout=SECONDS,
         resources={"metadata": {"path": str(folder)}},
     )
@@ -58,5 +60,7 @@ def test_it_runs_from_top_to_bottom(folder: Path, tmp_path: Path, monkeypatch: p
     assert "[q_001]" in everything
     assert "<table>" in everything
     assert "<td>VERIFIED</td>" in shown[-1]
-    assert [output for cell in notebook.cells for output in cell.get("outputs", []) if output.output_type == "error"] == []
+    assert [
+        output for cell in notebook.cells for output in cell.get("outputs", []) if output.output_type == "error"
+    ] == []
     assert [o.text for c in notebook.cells for o in c.get("outputs", []) if o.get("name") == "stderr"] == []
