@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli.commands import KEY, PAGES, QUESTION, Ended, documents, environment, run_of, started, zetetic
+from cli.commands import KEY, QUESTION, Ended, documents, environment, run_of, started, zetetic
 
 Here = Callable[..., Ended]
 SUMMARY = ("Scope:", "Status:", "Evidence Checked:", "Iterations:", "Decision:", "Remaining Gaps:", "Next Action:")
@@ -25,9 +25,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def finished(home: Path) -> Ended:
     """A run to its end, over documents of which one cannot be read and one does not matter."""
-    folder = documents(home.parent / "docs", (*PAGES, "lighthouse-museum.md"))
+    folder = documents(home.parent / "docs")
     (folder / "scan.pdf").write_bytes(b"%PDF-1.4 nothing more")
-    return zetetic("research", QUESTION, "--documents", "docs", "--home", "home", "--user", "ann", cwd=home.parent)
+    (folder / "soup.txt").write_text("Peel eight onions, cut them into rings, and let them brown slowly in butter.")
+    args = ["--documents", "docs", "--home", "home", "--user", "ann", "--min-sources", "2", "--min-domains", "2"]
+    return zetetic("research", QUESTION, *args, cwd=home.parent)
 
 
 @pytest.fixture
@@ -47,7 +49,7 @@ def test_the_report_goes_to_stdout_and_all_else_to_stderr(finished: Ended, home:
         "Not read: scan.pdf: The PDF is broken: Stream has ended unexpectedly.",
         f"Run {run_of(home)} in home/{run_of(home)}",
     ]
-    assert finished.line("Not used:") == "1 of the 3 documents: lighthouse-museum.md"
+    assert finished.line("Not used:") == "1 of the 3 documents: soup.txt"
     assert lines[-8:-1] == [line for line in lines if line.startswith(SUMMARY)]
     assert [line.split(":")[0] + ":" for line in lines[-8:-1]] == list(SUMMARY)
     assert finished.line("Status:") == "complete"

@@ -1,5 +1,6 @@
 """A run that was stopped, or died between two statements, ends as it would have, and nothing is paid for twice."""
 
+import asyncio
 import random
 from collections import Counter
 from pathlib import Path
@@ -158,3 +159,27 @@ async def test_death_right_after_the_end_leaves_the_last_step_to_the_resume(
 async def test_the_report_in_the_run_folder_is_the_one_that_is_given(home: Path) -> None:
     result = await Rig(home, worker(whole())).research()
     assert (home / result.run_id / "report.md").read_text(encoding="utf-8").strip() == result.report.strip()
+
+
+@pytest.mark.xfail(reason="graph/run: no lease is taken, so both work and both pay")
+async def test_a_second_live_invocation_of_a_run_is_refused(home: Path) -> None:
+    model = worker(whole(), "…")
+    context = Rig(home, model).context(max_turns=14)
+    refused: list[str] = []
+
+    async def intrude() -> None:
+        try:
+            await aresume("shared", context=context)
+        except SetupError as error:
+            refused.append(str(error))
+
+    intruders: list[asyncio.Task[None]] = []
+
+    def progress(update: dict[str, Any], research: Research) -> None:
+        if research.turns == 3 and not intruders:
+            intruders.append(asyncio.ensure_future(intrude()))
+
+    result = await aresearch(OBJECTIVE, context=context, run_id="shared", progress=progress)
+    await asyncio.gather(*intruders)
+    assert len(refused) == 1
+    assert (result.status, len(model.prompts)) == ("complete", 10)

@@ -11,8 +11,10 @@ from zetetic.state.quotes import find_quote, fold_quote, number_stands_in, numbe
 pytestmark = pytest.mark.rule("D31")
 
 WORDS = st.sampled_from(
-    ["plant", "gives", "power", "official", "efficient", "Müller's", "output", "field", "to", "A", "is", "“good”"]
-    + ["naïve", "self-made", "240", "3.7", "1,250", "not", "Berlin", "costs", "in", "2019", "cooperation", "waffle"]
+    [
+        *("plant", "gives", "power", "official", "efficient", "Müller's", "output", "field", "to", "A", "is", "“good”"),
+        *("naïve", "self-made", "240", "3.7", "1,250", "not", "Berlin", "costs", "in", "2019", "cooperation", "waffle"),
+    ]
 )
 PHRASES = st.lists(WORDS, min_size=3, max_size=30)
 SPACES = st.sampled_from([" ", "  ", "\n", "\r\n", "\t", "\u00a0", " \n ", "\u2009", "\u200b "])

@@ -288,6 +288,15 @@ class Sequences(RuleBasedStateMachine):
             self.resolve(cited, True)
             self.route("Proceed", passed, complete, set())
 
+    @rule(n=FEW)
+    def fail_a_dependency(self, n: int) -> None:
+        self.add(n, 0.5, [], False, "question")
+        needed = self.question(-1)
+        self.add(n, 0.7, [-1], False, "question")
+        self.add(n, 0.2, [-1], False, "question")
+        if self.run.question(needed).status == "pending":
+            self.try_(frontier_commands.decide_prune, needed, "why")
+
     @rule()
     def verify_through(self) -> None:
         self.record_claim(False)

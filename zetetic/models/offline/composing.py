@@ -7,8 +7,11 @@ from typing import Any
 
 from zetetic.state.citations import split_sentences
 
-from .answering import statement
-from .reading import Seen, is_living
+from .answering import ranked, statement, weights_of
+from .language import relevance
+from .reading import ClaimSeen, Seen, is_living
+
+MOST_ALSO = 6
 
 
 def report(seen: Seen) -> dict[str, Any]:
@@ -25,6 +28,9 @@ def report(seen: Seen) -> dict[str, Any]:
         summary.append(f"- {' '.join(sentences[:2] if sentences[0].startswith('Sources disagree') else sentences[:1])}")
         details += [f"### {question.rstrip()}", "", *(f"- {s}" for s in sentences), ""]
         told |= set(sentences)
+    also = _also_stated(seen, "\n".join(details)) if all(_is_conflict(a[1]) for a in parts) else []
+    if also:
+        details += ["### Also stated by the sources", "", *(f"- {statement(c)}" for c in also), ""]
     conflicts = []
     for a, b, _ in seen.pairs:
         one, other = seen.claims.get(a), seen.claims.get(b)
@@ -37,6 +43,17 @@ def report(seen: Seen) -> dict[str, Any]:
         living = [c for c in seen.claims.values() if is_living(c)][:8]
         summary = [f"- {statement(c)}" for c in living]
     return {"report": "\n".join(["## Summary", "", *summary, "", "## Details", "", *details, *_gaps(seen)])}
+
+
+def _also_stated(seen: Seen, told: str) -> list[ClaimSeen]:
+    """For an objective of one question: the claims on it that its answer did not use, best first."""
+    weights = weights_of(seen)
+    left = [
+        c
+        for c in seen.claims.values()
+        if is_living(c) and c.id not in told and c.text not in told and relevance(seen.objective, c.text, weights) > 0
+    ]
+    return ranked(seen, seen.objective, left)[:MOST_ALSO]
 
 
 def _gaps(seen: Seen) -> list[str]:

@@ -26,6 +26,9 @@ ENOUGH = 0.38
 GOOD = 0.5
 LITTLE = 0.22
 """Relevance from which a short page's best sentence is kept where nothing better stands on it."""
+ANY = 0.05
+"""The same where only a few pages were read at once: each of them is told."""
+FEW_PAGES = 3
 SHORT_PAGE = 2500
 UNFIT = 0.6
 """What is left of a sentence's relevance where it has not the kind of answer that is asked for."""
@@ -53,7 +56,7 @@ def from_pages(
     nothing: list[str] = []
     weights = Weights(s for _, _, text in pages for s in sentences_of(text))
     for source_id, title, text in pages:
-        found = _claims(asked, objective, source_id, title, text, known, weights)
+        found = _claims(asked, objective, source_id, title, text, known, weights, many=len(pages) > FEW_PAGES)
         if found:
             claims += found
         elif source_id.startswith("s_"):
@@ -74,6 +77,8 @@ def _claims(
     text: str,
     known: set[str],
     weights: Weights,
+    *,
+    many: bool,
 ) -> list[dict[str, Any]]:
     sentences = sentences_of(text)
     subject = f"{title} {' '.join(phrases(sentences[0])[:2])}" if sentences else title
@@ -92,9 +97,10 @@ def _claims(
                 best, wanted = score, question_id
         if best > 0.0:
             scored.append((best, place, wanted))
-    floor = ENOUGH if any(s[0] >= ENOUGH for s in scored) or len(text) > SHORT_PAGE else LITTLE
+    little = LITTLE if many else ANY
+    floor = ENOUGH if any(s[0] >= ENOUGH for s in scored) or len(text) > SHORT_PAGE else little
     scored = sorted((s for s in scored if s[0] >= floor), key=lambda s: (-s[0], s[1]))
-    if floor == LITTLE:
+    if floor != ENOUGH:
         scored = scored[:1]
     found: list[dict[str, Any]] = []
     taken: dict[str, int] = {}

@@ -183,6 +183,8 @@ def relation(a: str, b: str) -> Relation:
     if foreign_a and foreign_b:
         shared = names(a) & names(b)
         return "contradicts" if shared and share >= 0.6 and whole >= 0.45 else "unrelated"
+    if (foreign_a or foreign_b) and whole >= 0.7:
+        return "unrelated"  # nearly the same words, but another name in them
     if is_negated(a) != is_negated(b):
         return "contradicts" if share >= 0.75 and whole >= 0.5 else "unrelated"
     if counted:
@@ -266,7 +268,7 @@ def is_statement(sentence: str, *, loose: bool = False) -> bool:
     tokens = sentence.split()
     if not _VERB.search(sentence) and not loose:
         return False
-    return count < 8 or sum(t[0].isupper() for t in tokens) <= 0.6 * len(tokens)
+    return count < 8 or sum(t[0].isupper() for t in tokens) <= 0.75 * len(tokens)
 
 
 LONGEST_CLAIM = 560
