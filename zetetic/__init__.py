@@ -1,15 +1,41 @@
 """zetetic: a deep-research agent on LangGraph that has to prove what it reports."""
 
-from zetetic.graph.checkpointers import sqlite_saver
-from zetetic.graph.result import ResearchResult
-from zetetic.graph.run import aresearch, aresume, open_store, research, resume
-from zetetic.graph.wiring import build_graph
-from zetetic.models import ModelError
-from zetetic.nodes.context import Context
-from zetetic.nodes.workbench import SetupError, workbench
-from zetetic.sources import DocumentsError
-from zetetic.state.thresholds import Thresholds
-from zetetic.store import Store, StoreError
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from zetetic.graph.checkpointers import sqlite_saver
+    from zetetic.graph.result import ResearchResult
+    from zetetic.graph.run import aresearch, aresume, open_store, research, resume
+    from zetetic.graph.wiring import build_graph
+    from zetetic.models import ModelError
+    from zetetic.nodes.context import Context
+    from zetetic.nodes.workbench import SetupError, workbench
+    from zetetic.sources import DocumentsError
+    from zetetic.state.thresholds import Thresholds
+    from zetetic.store import Store, StoreError
+
+_HOMES = {
+    "Context": "nodes.context",
+    "DocumentsError": "sources",
+    "ModelError": "models",
+    "ResearchResult": "graph.result",
+    "SetupError": "nodes.workbench",
+    "Store": "store",
+    "StoreError": "store",
+    "Thresholds": "state.thresholds",
+    "aresearch": "graph.run",
+    "aresume": "graph.run",
+    "build_graph": "graph.wiring",
+    "open_store": "graph.run",
+    "research": "graph.run",
+    "resume": "graph.run",
+    "sqlite_saver": "graph.checkpointers",
+    "workbench": "nodes.workbench",
+}
+"""Where each name of the API is; imported when it is first asked for, so that `zetetic --help` is quick."""
 
 __all__ = [
     "Context",
@@ -29,3 +55,13 @@ __all__ = [
     "sqlite_saver",
     "workbench",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'zetetic' has no attribute {name!r}")
+    return getattr(import_module(f"zetetic.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -139,6 +139,6 @@ main()
     )
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr == (
-        "finishing this step… (Ctrl-C again cancels it)\nStopped before the run began; nothing was spent.\n"
+        "finishing this step… (Ctrl-C again cancels it)\nStopped before anything was begun; nothing was spent.\n"
     )
     assert here("runs", "--json").json == []

@@ -59,7 +59,6 @@ async def test_a_single_turn_goes_to_the_report(home: Path) -> None:
 
 
 @pytest.mark.rule("D46", "A27", "D54")
-@pytest.mark.xfail(reason="state/breakers: a budget counts as used up only after the call that passed it")
 @pytest.mark.parametrize("budget", [20_000, 40_000])
 async def test_a_token_budget_is_respected(home: Path, budget: int) -> None:
     rig = Rig(home, worker(whole(), "…"))

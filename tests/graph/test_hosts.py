@@ -102,7 +102,6 @@ async def test_a_host_s_second_question_is_a_second_run(home: Path) -> None:
         assert {run.objective for run in await store.runs()} == {OBJECTIVE, "How high is it?"}
 
 
-@pytest.mark.xfail(reason="nodes/state: the arms of the thread's last run outlive it and outnumber the new one's")
 async def test_new_input_on_an_old_thread_is_a_new_run(home: Path) -> None:
     context = Rig(home, worker([*whole(), *whole()])).context()
     config = {"configurable": {"thread_id": "old"}, **LIMIT}
@@ -121,7 +120,6 @@ async def test_new_input_on_an_old_thread_is_a_new_run(home: Path) -> None:
     assert len(old.evaluations) == len(new.evaluations) == 2
 
 
-@pytest.mark.xfail(reason="nodes/state: only the objective and the directives are consumed")
 async def test_a_new_run_does_not_take_over_criteria_and_scope_of_the_thread_s_last_one(home: Path) -> None:
     context = Rig(home, worker([*whole(), *whole()])).context()
     config = {"configurable": {"thread_id": "old"}, **LIMIT}

@@ -88,7 +88,6 @@ async def killed_and_resumed(home: Path, after: int, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.rule("D47", "A25")
-@pytest.mark.xfail(reason="nodes/state: a repeated opening sees its own run and takes another id")
 async def test_death_right_after_the_run_was_opened(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result, rig = await killed_and_resumed(home, 1, monkeypatch)
     assert result.run_id == "victim"
@@ -155,7 +154,6 @@ async def test_death_right_after_the_end_leaves_the_last_step_to_the_resume(
         await aresume("victim", context=rig.context())
 
 
-@pytest.mark.xfail(reason="state/evaluation: the final report is rendered before its own evaluation is counted")
 async def test_the_report_in_the_run_folder_is_the_one_that_is_given(home: Path) -> None:
     result = await Rig(home, worker(whole())).research()
     assert (home / result.run_id / "report.md").read_text(encoding="utf-8").strip() == result.report.strip()

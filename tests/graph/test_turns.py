@@ -191,7 +191,6 @@ async def test_an_address_that_nothing_gave_is_refused(home: Path) -> None:
     assert all("example.com" not in source["url"] for source in result.sources)
 
 
-@pytest.mark.xfail(reason="state/turns: `query` is named as allowed, and no such tool is offered")
 async def test_every_tool_that_a_prompt_names_as_allowed_is_offered(home: Path) -> None:
     model = worker(whole())
     await Rig(home, model).research()

@@ -86,6 +86,14 @@ class Run:
         assert isinstance(decision, Refusal), decision.message
         return decision.message
 
+    def spend(self, tokens: int = 0, usd: float = 0.0) -> Run:
+        """Many small calls, so that none of them is large beside the budget."""
+        calls = max(1, min(tokens, 1000)) if tokens else 100
+        for number in range(calls):
+            part = tokens // calls + (number < tokens % calls)
+            self.happen(ev.UsageRecorded(at=self.now, role="worker", input_tokens=part, usd=usd / calls))
+        return self
+
     def happen(self, *happened: ev.Event) -> None:
         """Lets events happen."""
         self.events += happened

@@ -17,7 +17,7 @@ def spent(turns: int = 0, tokens: int = 0, usd: float = 0.0, seconds: float = 0.
     for seq in range(turns):
         run.happen(ev.StateRecorded(at=run.now, seq=seq + 1, stage="acting"))
     if tokens or usd:
-        run.happen(ev.UsageRecorded(at=run.now, role="worker", input_tokens=tokens, usd=usd))
+        run.spend(tokens, usd)
     run.wait(seconds)
     return run
 
@@ -60,6 +60,16 @@ def test_tokens(tokens: int, name: str | None) -> None:
 @pytest.mark.parametrize(("usd", "name"), [(0.84, None), (0.86, "cost")])
 def test_cost(usd: float, name: str | None) -> None:
     assert fired(spent(usd=usd, max_cost_usd=1.0)) == name
+
+
+@pytest.mark.rule("D46")
+def test_the_largest_call_so_far_stands_for_the_next_one() -> None:
+    run = Run(max_total_tokens=10_000)
+    run.happen(ev.UsageRecorded(at=run.now, role="worker", input_tokens=2500))
+    # 10,000 less what was spent, less two such calls kept for the report: a third one still fits.
+    assert (budget_left(run.research, run.now).tokens, fired(run)) == (2500, None)
+    run.happen(ev.UsageRecorded(at=run.now, role="worker", input_tokens=1))
+    assert fired(run) == "tokens"
 
 
 @pytest.mark.rule("D46")
@@ -114,7 +124,7 @@ def test_time_without_a_process_does_not_count() -> None:
 @pytest.mark.rule("A27")
 def test_an_attempt_begins_only_if_its_evaluation_is_covered() -> None:
     room = arms_allowance(bounds_of := spent(max_total_tokens=100_000).research)
-    assert room == 8 * bounds_of.thresholds.arm_max_tokens
+    assert room == 2 * bounds_of.thresholds.arm_max_tokens
     enough = spent(tokens=85_000 - room - 1, max_total_tokens=100_000)
     short = spent(tokens=85_000 - room, max_total_tokens=100_000)
     assert attempt_affordable(enough.research, enough.now)

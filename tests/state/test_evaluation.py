@@ -104,7 +104,8 @@ def test_a_replayed_or_older_result_changes_nothing() -> None:
     state: dict[str, ArmResult] = dict(judged(3))
     assert merge_arms(state, judged(3)) == state
     assert merge_arms(state, judged(2, passed=False)) == state
-    assert merge_arms(state, None) == state
+    assert merge_arms(state, {}) == state
+    assert merge_arms(state, None) == {}, "a new run on an old thread starts without them"
     assert merge_arms(None, state) == state
 
 

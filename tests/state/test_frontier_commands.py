@@ -239,7 +239,7 @@ def test_with_a_current_question_the_next_is_that_one() -> None:
 def test_nothing_is_selected_where_the_evaluation_cannot_be_paid() -> None:
     run = Run(max_total_tokens=12_000, arm_max_tokens=1000)
     run.add()
-    run.happen(ev.UsageRecorded(at=run.now, role="worker", input_tokens=2300))
+    run.spend(8300)
     assert "does not cover an attempt and its evaluation" in run.refused(decide_select)
 
 

@@ -221,7 +221,7 @@ def test_a_stalled_run_is_not_stalled_again_before_it_worked() -> None:
 @pytest.mark.rule("D54", "D46")
 def test_room_of_the_wrong_kind_is_refused() -> None:
     run = Run(max_total_tokens=100_000).synthesis()
-    run.happen(ev.UsageRecorded(at=run.now, role="worker", input_tokens=100_000))
+    run.spend(100_000)
     run.turn()
     assert run.research.status == "failed"
     assert "tokens is used up, so add to that" in run.refused(decide_resume, turns=10)
@@ -234,11 +234,11 @@ def test_room_of_the_wrong_kind_is_refused() -> None:
 @pytest.mark.rule("D54")
 def test_a_stopped_run_whose_budget_is_gone_needs_room() -> None:
     run = Run(max_total_tokens=1000)
-    run.happen(ev.UsageRecorded(at=run.now, role="worker", input_tokens=900))
+    run.spend(900)
     run.do(decide_stop)
     run.do(decide_resume)
     assert run.turn() == "synthesizing"
-    run.happen(ev.UsageRecorded(at=run.now, role="worker", input_tokens=100))
+    run.spend(100)
     run.do(decide_stop)
     assert "There is no room" in run.refused(decide_resume)
 
@@ -323,7 +323,7 @@ def test_the_report_may_go_back_to_exploration_while_reopens_last() -> None:
 @pytest.mark.rule("D41", "D46")
 def test_after_a_breaker_the_hole_is_a_gap() -> None:
     run = Run(max_total_tokens=100_000).explored()
-    run.happen(ev.UsageRecorded(at=run.now, role="worker", input_tokens=90_000))
+    run.spend(90_000)
     assert run.turn() == "synthesizing"
     assert "state the hole under a heading 'Gaps'" in run.refused(decide_finalize, "", (ROOT, "the year"))
 

@@ -281,7 +281,7 @@ def test_a_breaker_first_ends_the_attempt_and_lets_it_be_evaluated() -> None:
     run = Run(max_total_tokens=100_000)
     run.add()
     run.turn()
-    run.happen(ev.UsageRecorded(at=run.now, role="worker", input_tokens=90_000))
+    run.spend(90_000)
     run.turn()
     assert run.research.attempt is not None
     assert (run.research.attempt.ended, run.research.attempt.outcome) == (True, "breaker")
@@ -294,7 +294,7 @@ def test_a_breaker_first_ends_the_attempt_and_lets_it_be_evaluated() -> None:
 def test_an_attempt_that_cannot_be_evaluated_does_not_begin() -> None:
     run = Run(max_total_tokens=10_000)
     run.add()
-    run.happen(ev.UsageRecorded(at=run.now, role="worker", input_tokens=7_000))
+    run.spend(7_000)
     assert run.turn() == "synthesizing"
     assert (run.research.stop_reason, run.status("q_002")) == ("breaker:tokens", "pending")
 
@@ -388,7 +388,7 @@ def test_a_last_turn_without_an_accepted_report_ends_with_the_one_rendered_by_co
 @pytest.mark.rule("D46", "D54")
 def test_a_reserve_that_is_gone_without_a_report_is_a_failure_with_the_breakers_name() -> None:
     run = Run(max_total_tokens=100_000).synthesis()
-    run.happen(ev.UsageRecorded(at=run.now, role="worker", input_tokens=100_000))
+    run.spend(100_000)
     run.turn()
     assert (run.research.status, run.research.stop_reason) == ("failed", "breaker:tokens")
     assert run.research.report.final == REPORT_BY_CODE
@@ -399,7 +399,7 @@ def test_a_draft_that_passes_the_gate_goes_out_when_the_reserve_is_gone() -> Non
     run = Run(max_total_tokens=100_000).synthesis()
     run.do(decide_finalize, REPORT)
     run.route(passed=False)
-    run.happen(ev.UsageRecorded(at=run.now, role="worker", input_tokens=100_000))
+    run.spend(100_000)
     run.turn()
     assert (run.research.status, run.research.stop_reason) == ("reported", "finalized")
 
@@ -410,14 +410,14 @@ def test_a_draft_that_passes_the_gate_no_longer_does_not_go_out() -> None:
     run.do(decide_finalize, REPORT)
     assert run.route(complete=False, completeness=["the year"]) == "Diversify"
     assert run.research.phase == "exploration"
-    run.happen(ev.UsageRecorded(at=run.now, role="worker", input_tokens=100_000))
+    run.spend(100_000)
     run.turn()
     assert (run.research.status, run.research.stop_reason) == ("failed", "breaker:tokens")
 
 
 def test_a_run_that_ended_starts_nothing() -> None:
     run = Run(max_total_tokens=100_000).synthesis()
-    run.happen(ev.UsageRecorded(at=run.now, role="worker", input_tokens=100_000))
+    run.spend(100_000)
     run.turn()
     assert run.research.status == "failed"
     assert run.turn() == "nothing to start"
@@ -471,7 +471,7 @@ def test_planning_changes_the_frontier_and_searches_nothing() -> None:
 @pytest.mark.rule("D25", "D41")
 def test_acting_has_everything_but_the_report() -> None:
     assert tools_in("acting") == {
-        *("web_search", "fetch_page", "query"),
+        *("web_search", "fetch_page"),
         *("frontier_next", "frontier_view", "add_question", "reopen_question", "set_priority", "prune_branch"),
         *("rewrite_question", "drop_dependency", "resolve_question", "retry_question"),
         *("notes_append", "notes_update", "notes_scratch", "notes_read"),

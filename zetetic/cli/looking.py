@@ -49,8 +49,9 @@ def _place(kept: dict[str, Any]) -> dict[str, Any]:
 
 async def show_status(run_id: str | None, given: dict[str, Any], *, as_json: bool) -> int:
     """The summary of a run (L12), or with `--json` the loop view too (R1)."""
-    at = datetime.now(UTC)
     async with _run(run_id, given) as (_, research, context):
+        now = datetime.now(UTC)
+        at = now if research.status == "running" else research.updated_at or now  # no time passes for one that stopped
         if as_json:
             give_json(
                 {

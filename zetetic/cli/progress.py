@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
@@ -98,7 +99,8 @@ class Progress:
         """A line that stays."""
         if self._live is None:
             say(text)
-        else:
+            return
+        with contextlib.suppress(OSError):
             self._console.print(Text(redacted(plain(text))))
 
     def _line(self) -> Text:

@@ -44,6 +44,7 @@ OFFLINE_NOTICE = (
     "Name one with --model or ZETETIC_MODEL."
 )
 """Said where nothing names a model: nothing is spent unasked."""
+NOT_BEGUN = "Stopped before anything was begun; nothing was spent."
 SETUP_ERRORS = (SetupError, ModelError, DocumentsError, StoreError, OSError)
 
 
@@ -149,7 +150,10 @@ def _signals(stop: Stop) -> Iterator[None]:
     loop = asyncio.get_running_loop()
 
     def leads_to(handler: Callable[[], None]) -> Callable[[int, FrameType | None], None]:
-        return lambda number, frame: None if loop.is_closed() else _soon(loop, handler)
+        def lead(number: int, frame: FrameType | None) -> None:
+            loop.call_soon_threadsafe(handler)
+
+        return lead
 
     before = [
         (number, signal.signal(number, leads_to(handler)))
@@ -160,10 +164,6 @@ def _signals(stop: Stop) -> Iterator[None]:
     finally:
         for number, previous in before:
             signal.signal(number, previous)
-
-
-def _soon(loop: asyncio.AbstractEventLoop, handler: Callable[[], None]) -> None:
-    loop.call_soon_threadsafe(handler)
 
 
 Begin = Callable[[Stop, Progress], Awaitable[ResearchResult]]
@@ -200,8 +200,8 @@ async def _run(run_id: str, context: Context, begin: Begin, *, notice: str = "",
             except asyncio.CancelledError:
                 if not (stop.caught() or stop.control.drain_requested):
                     raise
-                outcome = _Outcome(STOPPED, trouble="Stopped before the run began; nothing was spent.")
-    return _closing(run_id, outcome, context, folder, documents, as_json=as_json)
+                outcome = _Outcome(STOPPED, trouble=NOT_BEGUN)
+    return _closing(outcome, context, folder, documents, as_json=as_json)
 
 
 @asynccontextmanager
@@ -242,7 +242,7 @@ async def _outcome(
         trouble = f"The run broke off: {_named(error)}" + _traceback(error, folder)
     if not await bench.store.exists(run_id):
         if stop.control.drain_requested:
-            return _Outcome(STOPPED, trouble="Stopped before the run began; nothing was spent.")
+            return _Outcome(STOPPED, trouble=NOT_BEGUN)
         return _Outcome(FAILED, trouble=trouble)
     if trouble:
         return _Outcome(FAILED, await load_result(bench, run_id), trouble)
@@ -274,7 +274,6 @@ def _traceback(error: Exception, folder: Path | None) -> str:
 
 
 def _closing(
-    run_id: str,
     outcome: _Outcome,
     context: Context,
     folder: Path | None,

@@ -19,11 +19,17 @@ from langchain_core.messages import (
     messages_from_dict,
     messages_to_dict,
 )
+from langchain_core.messages.utils import count_tokens_approximately
 
 from zetetic.models import Call, CallError, Repaired, acceptable_history, call_model, model_name, repair, usage_of
+from zetetic.state.breakers import covers
 from zetetic.store import JournalEntry
 
 from .workbench import Role, Workbench
+
+
+class BudgetSpent(Exception):
+    """The run's budget does not cover the call that is due; nothing was asked (D46)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,10 @@ async def journaled(
     stored = await bench.store.journal(key)
     if stored is not None:
         return _message(stored)
+    r = await bench.store.load(run_id)
+    asked = count_tokens_approximately(list(messages), tools=list(tools))
+    if not covers(r, asked, bench.clock()):
+        raise BudgetSpent(f"the budget left does not cover a call of about {asked} tokens")
     model = bench.models[role]
 
     async def call_and_store() -> AIMessage:
@@ -134,7 +144,10 @@ async def ask(
     again += [ToolMessage(e.message, tool_call_id=e.id, name=e.name or "unknown", status="error") for e in read.errors]
     again.append(HumanMessage(f"Nothing was executed. Call one of: {', '.join(sorted(allowed))}."))
     second_key = f"{key}#repair"
-    second = await journaled(bench, run_id, second_key, role, again, tools, choice, seconds, ("repair_turn",))
+    try:
+        second = await journaled(bench, run_id, second_key, role, again, tools, choice, seconds, ("repair_turn",))
+    except BudgetSpent:
+        return _answer(key, answer, read)
     return _answer(second_key, second, repair(second, allowed=allowed, known=known, key=second_key))
 
 

@@ -70,6 +70,7 @@ class Context(BaseSettings):
     max_cost_usd: float | None = None
     max_wall_time_seconds: float | None = None
     synthesis_reserve: float | None = None
+    reserve_calls: int | None = None
     max_depth: int | None = None
     max_questions: int | None = None
     max_attempts: int | None = None

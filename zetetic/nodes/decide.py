@@ -16,13 +16,14 @@ from zetetic.state.turns import allowed_tools
 from zetetic.state.values import PendingExtraction
 from zetetic.tools import tool_schemas
 
-from .asking import Answer, ask
+from .asking import Answer, BudgetSpent, ask
 from .channels import Channels, TurnKeys
 from .context import Context
 from .keys import task_key
 from .prompts import EXTRACT_SYSTEM, SYSTEM, base_text, extraction_text, now_text, task_text
 from .workbench import Workbench, bench_of
 
+OVER_BUDGET = "budget"
 EXTRACT_TOOLS = ("notes_append",)
 
 
@@ -36,6 +37,8 @@ async def decide(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
             answer = await _extract(bench, r, key, channels)
         else:
             answer = await _ask_worker(bench, r, key, channels)
+    except BudgetSpent as spent:
+        return {"turn": TurnKeys(answer=""), "trouble": f"{OVER_BUDGET}: {spent}"}
     except ProviderError as error:
         return {"turn": TurnKeys(answer=""), "trouble": f"model:{error.kind}: {error}"}
     kept = {

@@ -71,6 +71,10 @@ async def _open(channels: Channels, runtime: Runtime[Context], bench: Workbench)
     """The channels of a new run, where there is new input; nothing otherwise."""
     objective = (channels.get("objective") or "").strip()
     text, heard = spoken(channels)
+    # A step that is run again after it had opened its run goes on with that run.
+    opening = await bench.store.effect(task_key(runtime), "open")
+    if opening is not None:
+        return _opened(opening.payload, heard)
     known = channels.get("run_id") or ""
     fresh_message = bool(text) and heard != (channels.get("heard") or "")
     if known and not objective and not fresh_message and await bench.store.exists(known):
@@ -99,19 +103,29 @@ async def _open(channels: Channels, runtime: Runtime[Context], bench: Workbench)
             at=at,
         ),
         effect=(task_key(runtime), "open"),
+        payload=run_id,
         step_key=step_key(runtime),
         reason="open",
     )
     if isinstance(opened.decision, Refusal):
         raise SetupError(" ".join(opened.decision.missing))
+    return _opened(run_id, heard)
+
+
+def _opened(run_id: str, heard: str) -> dict[str, Any]:
+    """The channels of a run that was just opened: nothing of the thread's last run stays, and the input is consumed."""
     return {
         "run_id": run_id,
         "heard": heard,
         "objective": "",
+        "criteria": [],
+        "scope": "",
+        "exclusions": [],
         "directives": [],
         "report": "",
         "status": "running",
         "stop_reason": "",
         "account": f"run {run_id} opened",
         "attempt": 0,
+        "arms": None,
     }

@@ -18,7 +18,7 @@ from zetetic.tools.reading import ReadResult, due_for_extraction, uncommitted
 
 from .channels import Channels, TurnKeys
 from .context import Context
-from .decide import kept_answer, result_texts
+from .decide import OVER_BUDGET, kept_answer, result_texts
 from .keys import step_key, task_key
 from .workbench import Workbench, bench_of
 
@@ -37,7 +37,8 @@ async def update(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
     trouble = channels.get("trouble") or ""
     window, evicted = await _window(bench, channels, turn, kept["stage"])
     in_window = [x for past in [*(channels.get("window") or []), turn] for x in await _read_results(bench, past)]
-    failed = trouble.split(": ", 1)[0] if trouble else _all_failed(names, results)
+    unaffordable = trouble.startswith(OVER_BUDGET)
+    failed = trouble.split(": ", 1)[0] if trouble and not unaffordable else _all_failed(names, results)
 
     def decision(r: Research) -> Decision:
         at = bench.clock()
@@ -51,6 +52,7 @@ async def update(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
             queries=tuple(x.query for x in results if x.tool == "web_search"),
             urls=tuple(x.query for x in results if x.tool == "fetch_page"),
             provider_failed=failed,
+            unaffordable=unaffordable,
             at=at,
             render=render_report,
         )
@@ -140,7 +142,8 @@ async def _window(bench: Workbench, channels: Channels, turn: TurnKeys, stage: s
     window = list(channels.get("window") or [])
     if turn.answer and stage != "extracting":
         window.append(turn)
-    t = bench.thresholds
+    r = await bench.store.load(channels["run_id"])
+    t = r.thresholds
     if len(window) <= t.keep_turns:
         return window, []
     size = 0
@@ -148,7 +151,6 @@ async def _window(bench: Workbench, channels: Channels, turn: TurnKeys, stage: s
         size += sum(len(text) for text in (await result_texts(bench, past)).values())
     if size // CHARS_PER_TOKEN <= t.window_max_tokens:
         return window, []
-    r = await bench.store.load(channels["run_id"])
     evicted: list[str] = []
     for past in window[: -t.keep_turns]:
         evicted += _sources_in(await _read_results(bench, past), r)

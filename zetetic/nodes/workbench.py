@@ -203,4 +203,10 @@ def recursion_limit(thresholds: Thresholds) -> int:
 
 async def bench_of(runtime: Runtime[Context]) -> Workbench:
     """The workbench a node works with; a context that was not given is the environment's (LANGGRAPH: Building)."""
-    return await open_bench(cast("Context | None", runtime.context) or Context())
+    context = cast("Context | None", runtime.context)
+    if context is not None and not isinstance(context, Context):
+        raise SetupError(
+            f"The graph was given a context of type {type(context).__name__}. Call it from a node of your own and pass "
+            "context=zetetic.Context(…)."
+        )
+    return await open_bench(context or Context())

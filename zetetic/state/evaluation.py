@@ -12,7 +12,7 @@ from . import events as ev
 from .breakers import breaker, ceiling_passed
 from .challenges import answer_refuted
 from .decision import Accepted, Decision
-from .evolve import evolve
+from .evolve import evolve, fold
 from .frontier import tried
 from .frontier_commands import moved, returned, spawn_question
 from .gates import exploration_gate
@@ -58,9 +58,14 @@ def conservative(arm: Arm, attempt: int, trouble: str) -> ArmResult:
 
 
 def merge_arms(left: Mapping[str, ArmResult] | None, right: Mapping[str, ArmResult] | None) -> dict[str, ArmResult]:
-    """Both maps as one: of one arm, the later attempt; of equal ones either, since they are the same (A25)."""
+    """Both maps as one: of one arm, the later attempt; of equal ones either, since they are the same (A25).
+
+    None on the right starts afresh, for a new run on an old thread.
+    """
+    if right is None:
+        return {}
     merged = dict(left or {})
-    for arm, result in (right or {}).items():
+    for arm, result in right.items():
         known = merged.get(arm)
         if known is None or result.attempt >= known.attempt:
             merged[arm] = result
@@ -152,7 +157,7 @@ def decide_route(
         streak = "unverified" if resets == "unverified" else "unproductive"
     happened: list[ev.Event] = [ev.AttemptEvaluated(at=at, evaluation=evaluation, diversified_streak=streak)]
     if attempt.kind == "report":
-        happened += _report_routed(research, attempt, evaluation, at, render)
+        happened += _report_routed(fold(research, happened), attempt, evaluation, at, render)
     else:
         happened += _question_routed(research, attempt, evaluation, at)
     return Accepted(tuple(happened), routing.route)

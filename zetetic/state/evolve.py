@@ -167,6 +167,8 @@ def _run(
                     "output_tokens": r.usage.output_tokens + e.output_tokens,
                     "cached_tokens": r.usage.cached_tokens + e.cached_tokens,
                     "usd": r.usage.usd + e.usd,
+                    "largest": max(r.usage.largest, e.input_tokens + e.output_tokens),
+                    "dearest": max(r.usage.dearest, e.usd),
                 }
             )
             attempt = r.attempt

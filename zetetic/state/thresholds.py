@@ -31,6 +31,7 @@ class Thresholds(BaseModel):
     max_cost_usd: float = Field(0.0, ge=0.0, description="money the run may cost; 0 is unlimited (US dollars)")
     max_wall_time_seconds: Seconds = Field(7200.0, description="wall-clock ceiling of the run (seconds)")
     synthesis_reserve: Share = Field(0.15, description="share of each run budget kept for the report")
+    reserve_calls: Positive = Field(2, description="calls as large as the largest that the reserve holds at least")
 
     # The frontier.
     max_depth: Count = Field(3, description="deepest question; the root is 0")

@@ -28,7 +28,7 @@ from .wording import one_line
 
 NOTES_TOOLS = frozenset({"notes_append", "notes_update", "notes_scratch", "notes_read"})
 VIEW_TOOLS = frozenset({"frontier_view", "challenges_view", "notes_read"})
-SEARCH_TOOLS = frozenset({"web_search", "fetch_page", "query"})
+SEARCH_TOOLS = frozenset({"web_search", "fetch_page"})
 FRONTIER_TOOLS = frozenset(
     {
         "frontier_next",
@@ -241,6 +241,7 @@ def decide_update(
     queries: tuple[str, ...] = (),
     urls: tuple[str, ...] = (),
     provider_failed: str = "",
+    unaffordable: bool = False,
     at: datetime,
     render: RenderReport,
 ) -> Decision:
@@ -264,6 +265,9 @@ def decide_update(
         elif r.attempt is None:
             log.add(ev.RunEnded(at=at, status="blocked", stop_reason=f"blocked:{provider_failed}"))
         return log.done("blocked")
+    if unaffordable:
+        _unaffordable(log, at, render)
+        return log.done("the budget does not cover the next call")
     attempt = r.attempt
     if attempt is not None and not attempt.ended:
         if attempt.kind == "question":
@@ -271,6 +275,17 @@ def decide_update(
         elif budget_left(r, at).turns <= 0 or attempt.turns >= t.attempt_turns:
             _last_turn_spent(log, at, render)
     return log.done("turn closed")
+
+
+def _unaffordable(log: _Log, at: datetime, render: RenderReport) -> None:
+    """The next prompt costs more than is left: the phase ends, as by any breaker (D46)."""
+    r = log.research
+    if r.phase == "synthesis":
+        log.add(*out_of_reserve(r, "tokens", at, render))
+        return
+    if r.attempt is not None and not r.attempt.ended:
+        log.add(ev.AttemptEnded(at=at, outcome="breaker"))
+    log.add(*conclude_exploration(log.research, "breaker:tokens", at=at))
 
 
 def _bound(log: _Log, at: datetime) -> None:

@@ -338,6 +338,10 @@ class Usage(Frozen):
     output_tokens: int = 0
     cached_tokens: int = 0
     usd: float = 0.0
+    largest: int = 0
+    """Tokens of the largest call so far: what the next one may take."""
+    dearest: float = 0.0
+    """US dollars of the dearest call so far."""
 
     @property
     def tokens(self) -> int:

@@ -106,7 +106,7 @@ class OfflineModel(BaseChatModel):
             "" if calls else "I am zetetic's offline model: I answer the prompts of a research run, and nothing else."
         )
         answer = AIMessage(text, tool_calls=calls)
-        taken = count_tokens_approximately(messages)
+        taken = count_tokens_approximately(messages, tools=list(tools))
         given = count_tokens_approximately([answer])
         answer.usage_metadata = {"input_tokens": taken, "output_tokens": given, "total_tokens": taken + given}
         return answer

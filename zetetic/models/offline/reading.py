@@ -181,19 +181,16 @@ def pages_in(text: str) -> list[tuple[str, str, str]]:
 def read_prompt(messages: Sequence[BaseMessage]) -> Seen:
     """Reads a worker prompt: notes and task first, the window, and what is due now."""
     seen = Seen()
-    asked: dict[str, dict[str, object]] = {}
+    asked: dict[str, tuple[str, dict[str, object]]] = {}
     for message in messages[1:]:
         if isinstance(message, AIMessage):
             seen.rounds.append(([str(c["name"]) for c in message.tool_calls], []))
-            asked |= {str(c["id"]): dict(c["args"]) for c in message.tool_calls}
+            asked |= {str(c["id"]): (str(c["name"]), dict(c["args"])) for c in message.tool_calls}
         elif isinstance(message, ToolMessage):
             if seen.rounds:
-                known = ToolMessage(
-                    message.text,
-                    tool_call_id=message.tool_call_id,
-                    name=message.name,
-                    artifact=asked.get(message.tool_call_id, {}),
-                )
+                # On the wire a result has no name of its own, only the id of its call.
+                name, args = asked.get(message.tool_call_id, (message.name or "", {}))
+                known = ToolMessage(message.text, tool_call_id=message.tool_call_id, name=name, artifact=args)
                 seen.rounds[-1][1].append(known)
         else:
             _read_text(seen, message.text)
