@@ -159,7 +159,6 @@ async def test_the_report_in_the_run_folder_is_the_one_that_is_given(home: Path)
     assert (home / result.run_id / "report.md").read_text(encoding="utf-8").strip() == result.report.strip()
 
 
-@pytest.mark.xfail(reason="graph/run: no lease is taken, so both work and both pay")
 async def test_a_second_live_invocation_of_a_run_is_refused(home: Path) -> None:
     model = worker(whole(), "…")
     context = Rig(home, model).context(max_turns=14)

@@ -65,6 +65,10 @@ def resume_command(research: Research, context: Context) -> str:
     return shlex.join(words)
 
 
+SMALLEST_USEFUL_TOKENS = 50_000
+"""A suggestion below this would not get a run to its report."""
+
+
 def _room_needed(research: Research) -> list[str]:
     """An option for each bound that is used up, with half as much again; turns where none is."""
     at = research.updated_at
@@ -74,9 +78,11 @@ def _room_needed(research: Research) -> list[str]:
     more: dict[str, float] = {}
     if left.records <= 0:
         more["max_iterations"] = t.max_iterations + max(10, t.max_iterations // 2)
-    if left.tokens is not None and left.tokens <= 0:
-        more["max_total_tokens"] = max(t.max_total_tokens, research.usage.tokens) * 3 // 2
-    if left.usd is not None and left.usd <= 0:
+    fired = research.stop_reason.removeprefix("breaker:")
+    if left.tokens is not None and (fired == "tokens" or left.tokens < research.usage.largest):
+        grown = max(t.max_total_tokens, research.usage.tokens) * 3 // 2
+        more["max_total_tokens"] = max(grown, SMALLEST_USEFUL_TOKENS)
+    if left.usd is not None and (fired == "cost" or left.usd < research.usage.dearest):
         more["max_cost_usd"] = round(max(t.max_cost_usd, research.usage.usd) * 1.5, 2)
     if left.seconds <= 0:
         more["max_wall_time_seconds"] = round(max(t.max_wall_time_seconds, research.elapsed(at)) * 1.5)

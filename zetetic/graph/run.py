@@ -25,6 +25,7 @@ from zetetic.state.runs import decide_resume, decide_stop
 from zetetic.store import Store
 
 from .checkpointers import sqlite_saver
+from .lease import leased
 from .result import ResearchResult
 from .wiring import build_graph
 
@@ -75,7 +76,8 @@ async def aresearch(
     async with workbench(context or Context()) as bench:
         if await bench.store.exists(chosen):
             raise SetupError(f"There is a run {chosen!r} already: resume it, or take another id.")
-        return await _drive(bench, chosen, start, control, progress)
+        async with leased(bench, chosen):
+            return await _drive(bench, chosen, start, control, progress)
 
 
 async def aresume(
@@ -94,23 +96,24 @@ async def aresume(
     async with workbench(context or Context()) as bench:
         if not await bench.store.exists(run_id):
             raise SetupError(f"There is no run {run_id!r} in {bench.context.database_path}: `zetetic runs` lists them.")
-        done = await bench.store.execute(
-            run_id,
-            lambda r: decide_resume(
-                r,
-                at=bench.clock(),
-                by=bench.context.user or "user",
-                turns=turns,
-                iterations=iterations,
-                tokens=tokens,
-                usd=usd,
-                seconds=seconds,
-            ),
-            reason="resume",
-        )
-        if isinstance(done.decision, Refusal) and not await _cut_off(bench, run_id):
-            raise SetupError(" ".join(done.decision.missing))
-        return await _drive(bench, run_id, None, control, progress)
+        async with leased(bench, run_id):
+            done = await bench.store.execute(
+                run_id,
+                lambda r: decide_resume(
+                    r,
+                    at=bench.clock(),
+                    by=bench.context.user or "user",
+                    turns=turns,
+                    iterations=iterations,
+                    tokens=tokens,
+                    usd=usd,
+                    seconds=seconds,
+                ),
+                reason="resume",
+            )
+            if isinstance(done.decision, Refusal) and not await _cut_off(bench, run_id):
+                raise SetupError(" ".join(done.decision.missing))
+            return await _drive(bench, run_id, None, control, progress)
 
 
 async def _cut_off(bench: Workbench, run_id: str) -> bool:

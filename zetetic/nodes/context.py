@@ -113,8 +113,15 @@ class Context(BaseSettings):
     tool_seconds: float | None = None
     call_retries: int | None = None
     arm_retries: int | None = None
+    lease_seconds: float | None = None
     directive_max_chars: int | None = None
     query_max_chars: int | None = None
+
+    @field_validator("home", "documents", "database", mode="after")
+    @classmethod
+    def _expanded(cls, value: str | None) -> str | None:
+        """`~` is the user's home."""
+        return str(Path(value).expanduser()) if value is not None else None
 
     @field_validator("search", mode="before")
     @classmethod

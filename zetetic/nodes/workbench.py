@@ -15,7 +15,7 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.runtime import Runtime
 from pydantic import ValidationError
 
-from zetetic.models import make_model, model_name
+from zetetic.models import has_price, make_model, model_name
 from zetetic.sources import DocumentFolder, Fetcher, SearchProvider, canonical_url
 from zetetic.state.thresholds import Thresholds
 from zetetic.state.values import Holdings
@@ -108,6 +108,7 @@ async def _make(context: Context) -> Workbench:
         name = ".".join(str(p) for p in fault["loc"])
         raise SetupError(f"{name}: {fault['msg']} (given: {fault['input']!r}).") from None
     models = _models(context, thresholds)
+    _need_prices(models, thresholds)
     folder = await DocumentFolder.open(context.documents) if context.documents else None
     providers = _providers(context, folder)
     fetcher: Fetcher = context.fetcher or folder or _Nowhere()
@@ -139,6 +140,16 @@ def _models(context: Context, thresholds: Thresholds) -> dict[Role, BaseChatMode
         ),
         "extractor": make(context.extractor, t.answer_max_tokens, t.call_seconds, t.call_retries),
     }
+
+
+def _need_prices(models: dict[Role, BaseChatModel], thresholds: Thresholds) -> None:
+    """A limit in money needs a price for every model, before the first call."""
+    for name in dict.fromkeys(model_name(m) for m in models.values()):
+        if thresholds.max_cost_usd and not has_price(name):
+            raise SetupError(
+                f"The price of the model {name!r} is not known, so max_cost_usd cannot be kept: leave it out and bound "
+                "the run by max_total_tokens."
+            )
 
 
 def _providers(context: Context, folder: DocumentFolder | None) -> list[SearchProvider]:

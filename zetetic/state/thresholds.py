@@ -86,6 +86,7 @@ class Thresholds(BaseModel):
     tool_seconds: Seconds = Field(60.0, description="time of one tool call (seconds)")
     call_retries: Count = Field(2, description="retries of one worker call by its client")
     arm_retries: Count = Field(1, description="retries of one evaluation call by its client")
+    lease_seconds: Seconds = Field(60.0, description="time after which a silent invocation gives up its run (seconds)")
     directive_max_chars: Positive = Field(2000, description="length of one directive (characters)")
     query_max_chars: Positive = Field(400, description="length of one query (characters)")
 

@@ -23,6 +23,12 @@ async def acquire(connection: AsyncConnection, run_id: str, owner: str, until: d
     return True
 
 
+async def holder(connection: AsyncConnection, run_id: str) -> str | None:
+    """The owner on record."""
+    held = await _held(connection, run_id)
+    return None if held is None else held[0]
+
+
 async def renew(connection: AsyncConnection, run_id: str, owner: str, until: datetime) -> bool:
     """Prolongs the lease; False when another has it or nobody does."""
     held = await _held(connection, run_id)

@@ -283,6 +283,10 @@ class Store:
         until = leases.end(now, seconds)
         return await self._database.write(lambda connection: leases.acquire(connection, run_id, owner, until, now))
 
+    async def lease_holder(self, run_id: str) -> str | None:
+        """Who holds the lease of a run, run out or not; None if nobody does."""
+        return await self._database.read(lambda connection: leases.holder(connection, run_id))
+
     async def renew_lease(self, run_id: str, owner: str, seconds: float, now: datetime) -> bool:
         """Prolongs a lease one holds; False when it was taken over or released."""
         until = leases.end(now, seconds)
