@@ -7,7 +7,7 @@ from typing import Any
 
 from zetetic.state.citations import split_sentences
 
-from .answering import ranked, statement, weights_of
+from .answering import FEW_SOURCES, ranked, statement, weights_of
 from .language import relevance
 from .reading import ClaimSeen, Seen, is_living
 
@@ -48,10 +48,14 @@ def report(seen: Seen) -> dict[str, Any]:
 def _also_stated(seen: Seen, told: str) -> list[ClaimSeen]:
     """For an objective of one question: the claims on it that its answer did not use, best first."""
     weights = weights_of(seen)
+    few = len(seen.sources) <= FEW_SOURCES
     left = [
         c
         for c in seen.claims.values()
-        if is_living(c) and c.id not in told and c.text not in told and relevance(seen.objective, c.text, weights) > 0
+        if is_living(c)
+        and c.id not in told
+        and c.text not in told
+        and (few or relevance(seen.objective, c.text, weights) > 0)
     ]
     return ranked(seen, seen.objective, left)[:MOST_ALSO]
 

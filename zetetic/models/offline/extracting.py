@@ -21,7 +21,7 @@ from .language import (
 )
 from .reading import pages_in
 
-MOST_PER_PAGE = 3
+MOST_PER_PAGE = 4
 ENOUGH = 0.38
 GOOD = 0.5
 LITTLE = 0.22
@@ -30,6 +30,7 @@ ANY = 0.05
 """The same where only a few pages were read at once: each of them is told."""
 FEW_PAGES = 3
 SHORT_PAGE = 2500
+FRAGMENT = 300
 UNFIT = 0.6
 """What is left of a sentence's relevance where it has not the kind of answer that is asked for."""
 
@@ -106,7 +107,7 @@ def _claims(
     taken: dict[str, int] = {}
     for score, place, question_id in scored:
         most = MOST_PER_PAGE if question_id == asked[0][0] else 2
-        if taken.get(question_id, 0) >= most or (score < GOOD and taken.get(question_id, 0) >= 2):
+        if taken.get(question_id, 0) >= most or (score < GOOD and taken.get(question_id, 0) >= 3):
             continue
         sentence = sentences[place]
         quote = sentence
@@ -121,6 +122,11 @@ def _claims(
             continue
         taken[question_id] = taken.get(question_id, 0) + 1
         found.append({"text": quote, "quote": quote, "source_id": source_id, "question_id": question_id, "_at": place})
+    if not found and not many and len(text) <= FRAGMENT and f"{source_id} {folded(text)}" not in known:
+        # A page that is one fragment says what it says; where few pages were read, it is told as it stands.
+        found.append(
+            {"text": text.strip(), "quote": text.strip(), "source_id": source_id, "question_id": asked[0][0], "_at": 0}
+        )
     found.sort(key=lambda f: f["_at"])
     for entry in found:
         del entry["_at"]

@@ -219,6 +219,9 @@ def confirms(claim: str, other: str, question: str) -> bool:
     asked = set(words(question))
     if any(name not in inside and name not in asked for name in names(claim)):
         return False
+    held = stems(claim)
+    if len(held & stems(other)) >= 0.75 * len(held) and names(other) - set(words(claim)) - asked:
+        return False  # the claim's own words with another name among them may be an altered copy
     values = {q.value for q in quantities(other)}
     return all(q.value in values or str(int(q.value)) in asked for q in quantities(claim))
 
