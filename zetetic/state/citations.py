@@ -234,7 +234,7 @@ def _is_boundary(before: str, mark: str, after: str) -> bool:
         return False
     if mark[0] != ".":
         return True
-    word = before.rsplit(" ", 1)[-1].lstrip("(\"'“‘«[*_")
+    word = re.split(r"[ –—]", before)[-1].lstrip("(\"'“‘«[*_")
     if (len(word) == 1 and word.isupper()) or re.fullmatch(r"(?:[A-Z]\.)+[A-Z]", word):
         return _OPENERS.match(following) is not None
     lower = word.lower()

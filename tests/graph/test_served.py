@@ -1,0 +1,66 @@
+"""The example, with the model behind a real HTTP server that speaks chat completions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from zetetic import Context, aresearch
+from zetetic.models.offline import OfflineModel
+from zetetic.sources import DocumentFolder, Page
+from zetetic.state.quotes import find_quote
+from zetetic.testing import ChatCompletionsServer
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.mark.rule("D47", "D54")
+async def test_a_model_on_the_wire_does_the_same_research(tmp_path: Path) -> None:
+    objective = (EXAMPLES / "question.txt").read_text(encoding="utf-8")
+    documents = str(EXAMPLES / "corpus")
+    here = await aresearch(objective, context=Context(documents=documents, home=str(tmp_path / "here")))
+    with ChatCompletionsServer(OfflineModel()) as server:
+        context = Context(
+            model="served", base_url=server.base_url, api_key="sk-not-to-be-written", documents=documents,
+            home=str(tmp_path / "there"),
+        )  # fmt: skip
+        there = await aresearch(objective, context=context)
+        asked = len(server.requests)
+    assert (there.status, there.stop_reason) == ("complete", "finalized")
+    assert [(c["text"], c["status"]) for c in there.claims] == [(c["text"], c["status"]) for c in here.claims]
+    assert there.usage["calls"] == asked == here.usage["calls"]
+    written = b"".join(path.read_bytes() for path in (tmp_path / "there").rglob("*") if path.is_file())
+    assert b"sk-not-to-be-written" not in written
+
+
+async def test_what_the_example_is_there_to_show(tmp_path: Path) -> None:
+    objective = (EXAMPLES / "question.txt").read_text(encoding="utf-8")
+    context = Context(documents=str(EXAMPLES / "corpus"), home=str(tmp_path / "home"))
+    result = await aresearch(objective, context=context)
+    body, _, rest = result.report.partition("## Summary")[2].partition("## Verification status")
+    status, _, gaps = rest.partition("## Gaps and assumptions")
+    assert result.status == "complete"
+    # the copied text did not count twice
+    homes = next(c for c in result.claims if "92,000 homes" in c["text"])
+    assert homes["status"] == "UNVERIFIED"
+    assert "not counted: it and an earlier source have nearly the same text" in status
+    # the contradiction is named with both sides
+    assert "Sources disagree" in body
+    assert "1,180 million crowns" in body
+    assert "1,900 million crowns" in body
+    # the outdated figure is not reported as current
+    assert "320 megawatts" not in body
+    assert "320 megawatts" in gaps.partition("## Sources")[0]
+    # what could not be found is a gap
+    assert "When will the turbines of the Kestrow tidal barrage next be refitted?" in gaps.partition("## Sources")[0]
+    # every reference opens a document that holds the quote
+    async with await DocumentFolder.open(EXAMPLES / "corpus") as folder:
+        for claim in result.research.claims.values():
+            for link in claim.evidence:
+                source = result.research.sources[link.source_id]
+                page = await folder.fetch(source.url)
+                assert isinstance(page, Page)
+                assert find_quote(page.text, link.quote) is not None
+                assert page.location == source.location
+                assert source.location in result.report
