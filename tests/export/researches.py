@@ -34,7 +34,13 @@ def opened(**fields: Any) -> ev.Event:
 
 def source(number: int, minute: float = 1, **fields: Any) -> ev.Event:
     url = f"https://site{number}.org/page"
-    given = {"url": url, "canonical": url, "domain": f"site{number}.org", "title": f"Page {number}", "sha256": f"{number:064x}"}
+    given = {
+        "url": url,
+        "canonical": url,
+        "domain": f"site{number}.org",
+        "title": f"Page {number}",
+        "sha256": f"{number:064x}",
+    }
     return ev.SourceRegistered(at=at(minute), source=Source(id=f"s_{number:03d}", at=at(minute), **{**given, **fields}))
 
 
