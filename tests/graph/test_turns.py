@@ -59,7 +59,11 @@ async def test_the_prompt_starts_the_same_from_turn_to_turn_within_an_attempt(ho
     assert all(tools == model.offered[0] for tools in model.offered)
     for before, after in pairwise(attempt):
         assert [m.model_dump() for m in after[: len(before) - 1]] == [m.model_dump() for m in before[:-1]]
-    assert [len(p) for p in attempt] == [3, 5, 8, 13, 16]
+    for before, after in pairwise(attempt):  # what is told of new records stays where it was told
+        told, _, _ = before[-1].text.rpartition("\n\n# Now\n")
+        assert not told or after[len(before) - 1].text == told
+    assert ["# Since then" in p[-1].text for p in attempt] == [False, False, True, True, False]
+    assert [len(p) for p in attempt] == [3, 5, 8, 14, 18]
 
 
 @pytest.mark.rule("D2", "D55")
@@ -191,12 +195,12 @@ async def test_an_address_that_nothing_gave_is_refused(home: Path) -> None:
     assert all("example.com" not in source["url"] for source in result.sources)
 
 
-async def test_every_tool_that_a_prompt_names_as_allowed_is_offered(home: Path) -> None:
+async def test_every_tool_that_a_prompt_allows_or_refuses_by_name_is_offered(home: Path) -> None:
     model = worker(whole())
     await Rig(home, model).research()
     for prompt, tools in zip(model.prompts, model.offered, strict=True):
-        allowed = text_of(prompt[-1:]).rsplit("Allowed now: ", 1)[1].rstrip(".").split(", ")
-        assert set(allowed) <= {tool["function"]["name"] for tool in tools}
+        named = text_of(prompt[-1:]).rsplit("llowed now: ", 1)[1].rstrip(".").split(", ")
+        assert set(named) <= {tool["function"]["name"] for tool in tools}
 
 
 @pytest.mark.rule("D30", "D41")

@@ -91,6 +91,11 @@ def test_what_is_no_web_address_is_left_alone() -> None:
         ("http://localhost:8000/x", "localhost"),
         ("https://co.uk/", "co.uk"),
         ("https://WWW.Example.ORG./", "example.org"),
+        ("https://foo.github.io/a", "foo.github.io"),
+        ("https://web.archive.org/web/20200101000000/http://www.bbc.co.uk/x", "bbc.co.uk"),
+        ("https://bild-de.cdn.ampproject.org/c/s/www.bild.de/a", "bild.de"),
+        ("https://www.google.com/amp/s/www.bild.de/a", "bild.de"),
+        ("https://web.archive.org/about", "archive.org"),
         ("file:notes/a.md", ""),
         ("", ""),
     ],
@@ -107,6 +112,10 @@ def test_the_registrable_domain_is_the_site(url: str, domain: str) -> None:
         ("https://doi.org/10.1038/S41586-020-2649-2", "", None, "doi:10.1038/s41586-020-2649-2"),
         ("https://onlinelibrary.example/doi/full/10.1002/abc.123", "", None, "doi:10.1002/abc.123"),
         ("https://journal.example/doi/10.1002/abc.123/pdf", "", None, "doi:10.1002/abc.123"),
+        ("https://press.example/article?id=10.1371/journal.pone.1", "", None, "doi:10.1371/journal.pone.1"),
+        ("https://biorxiv.example/content/10.1101/2020.01.02.3v2.full", "", None, "doi:10.1101/2020.01.02.3"),
+        ("https://huggingface.co/papers/2101.00001", "", None, "arxiv:2101.00001"),
+        ("https://web.archive.org/web/2020/https://o.example/y", "Text.", None, "canonical:https://o.example/y"),
         ("https://news.example/x", "A study. doi: 10.1002/abc.123. It found", None, "doi:10.1002/abc.123"),
         ("file:paper.pdf", "arXiv:2101.00001v1 [cs.CL] 1 Jan 2021", None, "arxiv:2101.00001"),
         (
@@ -148,7 +157,7 @@ def test_a_text_with_a_small_edit_is_nearly_the_same_and_another_text_is_not(see
 def test_a_sketch_is_small_ascending_and_ignores_case_and_punctuation(text: str) -> None:
     scale, *hashes = sketch = text_sketch(text)
     assert hashes == sorted(set(hashes))
-    assert len(hashes) <= 128
+    assert len(hashes) <= 256
     assert all(0 <= value < 1 << (32 - scale) for value in hashes)
     assert sketch == text_sketch("  " + re.sub(r"[,.!]", " ", text) + " ...")
 
@@ -158,6 +167,19 @@ def test_an_excerpt_is_contained_in_its_source() -> None:
     whole = prose(1, 4000)
     excerpt = " ".join(whole.split()[500:2500])
     assert sketch_similarity(text_sketch(whole), text_sketch(excerpt)) > 0.9
+
+
+@pytest.mark.rule("D33")
+def test_a_short_part_of_a_long_text_is_contained_in_it() -> None:
+    whole = prose(1, 9000)
+    assert sketch_similarity(text_sketch(whole), text_sketch(" ".join(whole.split()[:900]))) > 0.8
+
+
+@pytest.mark.rule("D33")
+def test_typesetting_does_not_change_a_sketch() -> None:
+    plain = "the official said that the efficient office of the field station worked"
+    typeset = "the oﬃcial said that the effi\u00adcient of-\nfice of the ﬁeld\u00a0station worked"
+    assert text_sketch(typeset) == text_sketch(plain)
 
 
 @pytest.mark.rule("D33")

@@ -6,7 +6,18 @@ import pytest
 from state.build import Run, bounds
 
 from zetetic.state import events as ev
-from zetetic.state.breakers import arms_allowance, attempt_affordable, breaker, budget_left, ceiling_passed
+from zetetic.state.breakers import (
+    arms_allowance,
+    attempt_affordable,
+    breaker,
+    budget_left,
+    ceiling_passed,
+    covers,
+    evaluation_seconds,
+    kept_for_evaluation,
+    time_is_up,
+    work_seconds,
+)
 from zetetic.state.thresholds import Thresholds
 
 TURN = {"stage": "acting", "question_id": "q_001"}
@@ -41,7 +52,7 @@ def test_a_turn_at_least_is_kept_for_the_report(turns: int, exploration: int) ->
 
 @pytest.mark.rule("D46")
 def test_at_most_half_of_the_turns_are_kept() -> None:
-    assert bounds(max_turns=10, synthesis_reserve=1.0).exploration_turns() == 5
+    assert bounds(max_turns=10, synthesis_reserve=0.9).exploration_turns() == 5
 
 
 @pytest.mark.rule("D46")
@@ -124,12 +135,88 @@ def test_time_without_a_process_does_not_count() -> None:
 @pytest.mark.rule("A27")
 def test_an_attempt_begins_only_if_its_evaluation_is_covered() -> None:
     room = arms_allowance(bounds_of := spent(max_total_tokens=100_000).research)
-    assert room == 2 * bounds_of.thresholds.arm_max_tokens
-    enough = spent(tokens=85_000 - room - 1, max_total_tokens=100_000)
-    short = spent(tokens=85_000 - room, max_total_tokens=100_000)
+    assert room == 4 * bounds_of.thresholds.arm_max_tokens  # an arm makes one call
+    call = 81  # the largest of the thousand calls, which a turn of the attempt may take
+    enough = spent(tokens=85_000 - room - call - 1, max_total_tokens=100_000)
+    short = spent(tokens=85_000 - room - call, max_total_tokens=100_000)
+    assert enough.research.usage.largest == short.research.usage.largest == call
     assert attempt_affordable(enough.research, enough.now)
     assert not attempt_affordable(short.research, short.now)
     assert fired(short) is None
+
+
+def within(kind: str = "question", **changed: Any) -> Run:
+    """A run with an attempt under way."""
+    run = Run(**changed)
+    if kind == "report":
+        run.happen(ev.PhaseChanged(at=run.now, phase="synthesis", reason="finalized"))
+    run.add()
+    assert run.turn() == ("acting" if kind == "question" else "synthesizing")
+    return run
+
+
+@pytest.mark.rule("A27")
+def test_a_turn_of_an_attempt_leaves_its_evaluation_what_that_needs() -> None:
+    run = within(max_total_tokens=100_000)
+    room = arms_allowance(run.research)
+    run.spend(85_000 - room - 81)
+    assert (run.research.usage.largest, fired(run)) == (81, None)
+    run.happen(ev.UsageRecorded(at=run.now, role="worker", input_tokens=1))
+    assert fired(run) == "tokens"
+    run.bound("breaker")
+    assert fired(run) is None  # it is kept for the arms, which come now
+
+
+@pytest.mark.rule("A27")
+def test_a_call_of_an_attempt_is_not_covered_by_what_its_evaluation_needs() -> None:
+    run = within(max_total_tokens=100_000)
+    room = arms_allowance(run.research)
+    run.spend(90_000)
+    assert covers(run.research, 10_000 - room, run.now)
+    assert not covers(run.research, 10_000 - room + 1, run.now)
+    run.bound("breaker")
+    assert covers(run.research, 10_000, run.now)
+
+
+@pytest.mark.rule("A27")
+def test_money_is_kept_at_the_price_of_the_tokens_so_far() -> None:
+    run = within(max_cost_usd=1.0)
+    run.spend(tokens=100_000, usd=0.5)  # four arms of 1,024 tokens are about 2 cents
+    tokens, usd = kept_for_evaluation(run.research)
+    assert (tokens, round(usd, 4)) == (4096, 0.0205)
+    run.happen(ev.UsageRecorded(at=run.now, role="worker", input_tokens=0, usd=0.33))
+    assert fired(run) == "cost"
+
+
+@pytest.mark.rule("A27", "D46")
+def test_a_report_leaves_nothing_to_its_evaluation() -> None:
+    assert kept_for_evaluation(within("report", max_total_tokens=100_000).research) == (0, 0.0)
+
+
+@pytest.mark.rule("A21")
+@pytest.mark.parametrize(
+    ("kind", "wait", "left"),
+    [("question", 0, 99), ("question", 90, 9), ("question", 300, 0), ("report", 0, 1000), ("report", 900, 100)],
+)
+def test_an_attempts_deadline_is_its_own_time_or_what_is_left_of_the_ceiling(kind: str, wait: int, left: int) -> None:
+    run = within(kind, max_wall_time_seconds=1000.0, attempt_seconds=100.0)
+    assert work_seconds(run.wait(wait).research, run.now) == pytest.approx(left, abs=6)
+
+
+@pytest.mark.rule("A21", "D46")
+def test_late_in_exploration_an_attempt_has_what_is_left_of_its_share() -> None:
+    run = within(max_wall_time_seconds=1000.0, attempt_seconds=900.0).wait(800)
+    assert work_seconds(run.research, run.now) == pytest.approx(50, abs=6)
+    assert time_is_up(run.wait(50).research, run.now)
+    assert not ceiling_passed(run.research, run.now)
+    assert work_seconds(run.research, run.now) == 0
+
+
+@pytest.mark.rule("A20", "A21", "A23")
+@pytest.mark.parametrize(("wait", "left"), [(0, 60), (840, 53), (950, 16), (1100, 0)])
+def test_an_evaluation_has_an_arms_time_and_at_most_a_part_of_the_reserve(wait: int, left: int) -> None:
+    run = within(max_wall_time_seconds=1000.0).wait(wait)
+    assert evaluation_seconds(run.research, run.now) == pytest.approx(left, abs=3)
 
 
 @pytest.mark.rule("A27")

@@ -43,7 +43,7 @@ def test_a_claim_starts_unverified_with_its_quote_and_where_it_stands() -> None:
     assert said == "recorded [c_001] UNVERIFIED The plant gives 240 MW. src: s_001"
     assert (claim.text, claim.status, claim.question_id) == ("The plant gives 240 MW.", "UNVERIFIED", ROOT)
     link = claim.evidence[0]
-    assert (link.quote, link.start, link.end, link.sha256) == ("gives 240 MW", 10, 22, "hash-of-s_001")
+    assert (link.quote, link.start, link.end, link.sha256) == ("The plant gives 240 MW.", 0, 23, "hash-of-s_001")
 
 
 @pytest.mark.rule("D31")
@@ -86,7 +86,7 @@ def test_a_datapoint_has_its_number_in_its_quote_and_ids_of_its_own() -> None:
     source = read(run)
     good = Entry(kind="datapoint", value="240", unit="MW", context="output", quote="gives 240 MW", source_id=source)
     bad = good.model_copy(update={"value": "250"})
-    said = append(run, good, bad, Entry(text="Ann built it.", quote="by Ann", source_id=source))
+    said = append(run, good, bad, Entry(text="Ann built it.", quote="It was built by Ann", source_id=source))
     assert list(run.research.claims) == ["d_001", "c_001"]
     assert run.research.claims["d_001"].text == "output: 240 MW"
     assert "The value '250' does not stand in its quote" in said
@@ -98,9 +98,9 @@ def test_ids_are_dense_within_one_decision() -> None:
     source = read(run)
     append(
         run,
-        *(Entry(text=f"Statement {n}.", quote="gives 240 MW", source_id=source) for n in range(3)),
+        *(Entry(text=f"It gives power{' now' * n}.", quote="gives 240 MW", source_id=source) for n in range(3)),
     )
-    append(run, Entry(text="Another.", quote="gives 240 MW", source_id=source))
+    append(run, Entry(text="The plant gives.", quote="gives 240 MW", source_id=source))
     assert list(run.research.claims) == ["c_001", "c_002", "c_003", "c_004"]
 
 

@@ -210,7 +210,14 @@ NOT_BOUNDS = {
     ("independence.py", 2),
     ("quotes.py", 2),
 }
-NAMED = {("independence.py", "SMALL_TEXT"), ("quotes.py", "MIN_QUOTE"), ("frontier.py", "_WAITS_SHOWN")}
+NAMED = {
+    *(
+        ("claims.py", name) for name in ("SHORTEST_QUOTE", "LONGEST_QUOTE", "SAME_STEM", "SHORT_LINE")
+    ),  # shapes of texts
+    ("independence.py", "SMALL_TEXT"),
+    ("quotes.py", "MIN_QUOTE"),
+    ("frontier.py", "_WAITS_SHOWN"),
+}
 
 
 def modules() -> list[Path]:

@@ -181,8 +181,8 @@ def test_verified_and_partial_is_diversify_and_names_what_is_missing() -> None:
     assert run.status("q_002") == "pending"
     assert run.moves("q_002")[-1] == ("in_progress", "pending", "retried", "code")
     assert run.question("q_002").steer == (
-        "Missing: the year Change the approach: other sources, another strategy, rewrite_question, or add_question for "
-        'the missing. These queries are spent: "plant output".'
+        "Change the approach: other sources, another strategy, rewrite_question if it cannot be answered as put, or "
+        'add_question for the missing part. Missing: the year. These queries are spent: "plant output".'
     )
 
 
@@ -201,9 +201,74 @@ def test_the_steer_carries_what_the_arms_said() -> None:
     )
     assert run.question("q_002").steer == (
         "Start afresh: the last direction is discarded. Look at the regulator. "
-        "Start from the query 'other words' (nothing found). Missing: the year Not verified: no source "
-        "Objection: contradicts c_001"
+        "Start from the query 'other words' (nothing found). Missing: the year. Not verified: no source. "
+        "Objection: contradicts c_001."
     )
+
+
+@pytest.mark.rule("A4", "A16")
+def test_a_retry_keeps_the_approach_and_says_what_is_missing() -> None:
+    run = at_work()
+    run.search("plant output")
+    run.resolve()
+    run.route(passed=False, complete=False, guidance="Read the table", completeness=["the year"], verify=["no source"])
+    steer = "Read the table. Keep the approach and mend what is named here. Missing: the year. Not verified: no source."
+    assert run.question("q_002").steer == steer
+
+
+@pytest.mark.rule("A16")
+def test_a_diversify_names_the_sites_read_and_every_query_that_ran_challenges_too() -> None:
+    run = at_work()
+    run.search("plant output")
+    run.search("plant output table", status="failed")
+    run.search('Plant: output, "in MW"', status="no_results")
+    claim = run.claim("The plant gives 240 MW.", run.source("The plant gives 240 MW.", "fans.org"))
+    run.source("nothing of it", "fans.org", note="read, nothing relevant")
+    run.source("a page of a folder", "local:a/page.md")
+    run.run_challenge(run.challenge("claim", claim, query="plant never reached 240"))
+    run.resolve()
+    run.route(complete=False, completeness=["the year"])
+    steer = run.question("q_002").steer
+    assert "Read so far: fans.org (2 pages, nothing relevant in 1), local documents (1 page)." in steer
+    assert steer.endswith(
+        'These queries are spent: "plant never reached 240", "Plant: output, "in MW"", "plant output".'
+    ), "the one that failed may be run again"
+
+
+@pytest.mark.rule("A16")
+def test_a_steer_is_bounded_and_counts_what_it_leaves_out() -> None:
+    run = at_work(directive_max_chars=300)
+    queries = [f"{'plant output ' * 6}{n}" for n in range(20)]
+    for query in queries:
+        run.search(query)
+    run.resolve()
+    guidance = "Look at the regulator, since the operator copies a press release."
+    run.route(
+        verdict="Steer",
+        complete=False,
+        guidance=guidance,
+        completeness=["w" * 5000, "the year"],
+        critique=[f"o{n} {'v' * 90}" for n in range(9)],
+    )
+    steer = run.question("q_002").steer
+    assert len(steer) < 4 * 300 + 200
+    assert steer.startswith(guidance)
+    assert "(+10 more found wanting.)" in steer
+    shown = [q for q in queries if f'"{q}"' in steer]
+    assert shown == queries[-len(shown) :], "the latest are shown"
+    assert f"and {20 - len(shown)} earlier ones." in steer
+    assert 0 < len(shown) < 20
+
+
+@pytest.mark.rule("A16")
+def test_the_objective_is_not_to_be_rewritten() -> None:
+    run = Run()
+    run.do(decide_atomic, "one figure")
+    run.start()
+    run.resolve()
+    run.route(complete=False)
+    assert "rewrite_question" not in run.question(ROOT).steer
+    assert "add_question for the missing part" in run.question(ROOT).steer
 
 
 @pytest.mark.rule("A13")
@@ -453,6 +518,10 @@ def test_diversify_reopens_exploration_while_reopens_last() -> None:
     assert reported(run, complete=False, completeness=["the year"]) == "Diversify"
     assert (run.research.phase, run.research.reopens, run.research.stop_reason) == ("exploration", 1, "")
     spawned = run.question("q_002")
+    assert spawned.rationale == "the evaluation of the report found it missing"
+    assert "Exploration is reopened for what is missing" in spawned.steer
+    assert "These queries are spent: " in spawned.steer
+    assert "rewrite the report" not in run.research.report.steer
     assert (spawned.question, spawned.spawned_by) == ("What is still missing for the objective: the year", "code")
     assert run.turn() == "acting"
     assert run.research.current is not None
@@ -466,7 +535,9 @@ def test_diversify_is_a_rewrite_with_the_hole_as_a_gap_after_that() -> None:
         assert reported(run, complete=False, completeness=["the year"]) == "Diversify"
         assert run.research.phase == "synthesis"
         assert [g.text for g in run.research.gaps] == ["the year"]
-        assert "Missing: the year" in run.research.report.steer
+        assert "Missing: the year." in run.research.report.steer
+        assert "rewrite the report, and state under '## Gaps' what is missing" in run.research.report.steer
+        assert "spent" not in run.research.report.steer, "synthesis cannot search"
 
 
 @pytest.mark.rule("A28", "D54")

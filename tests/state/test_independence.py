@@ -56,7 +56,8 @@ def test_the_share_that_makes_two_texts_one_is_a_bound() -> None:
         ((0,), (0, 1), 0.0),
         ((0, 1, 2, 3, 4), (0, 3, 4, 5, 6), 2 / 6),
         ((0, *HASHES[:25]), (0, *HASHES), 1.0),
-        ((0, *HASHES[:10]), (0, *HASHES), 0.1),
+        ((0, *HASHES[:10]), (0, *HASHES), 1.0),
+        ((0, *HASHES[:9]), (0, *HASHES), 0.09),
         ((1, *HASHES), (0, *HASHES, 2**31), 1.0),
     ],
 )

@@ -6,7 +6,17 @@ from typing import Any
 import pytest
 from state.build import bounds
 
-from zetetic.state.policy import LADDER, ROUTES, VERDICTS, limits_of, parse_route, parse_verdict, route, routing_of
+from zetetic.state.policy import (
+    LADDER,
+    ROUTES,
+    VERDICTS,
+    limits_of,
+    parse_route,
+    parse_verdict,
+    route,
+    routing_of,
+    rung_for,
+)
 from zetetic.state.thresholds import MODES, Thresholds, thresholds_for
 
 LIMITS = {"attempt_cap": 4, "unverified_streak_limit": 2, "unproductive_streak_limit": 2}
@@ -83,7 +93,7 @@ def test_every_reachable_combination_is_routed_as_the_rule_says(mode: Any) -> No
 
 @pytest.mark.rule("A18")
 @pytest.mark.parametrize("field", [*BOOLEANS, *COUNTERS, "thresholds"])
-@pytest.mark.parametrize("value", ["absent", None, "true", 1.0, []])
+@pytest.mark.parametrize("value", ["absent", None, "true", 1.5, []])
 def test_a_field_that_is_missing_or_no_value_of_its_kind_gives_blocked(field: str, value: Any) -> None:
     signals = {k: v for k, v in NOTHING.items() if k != field}
     if value != "absent":
@@ -104,6 +114,21 @@ def test_a_limit_that_is_missing_or_null_gives_blocked(limit: str) -> None:
 def test_a_boolean_is_no_counter_and_a_number_no_boolean() -> None:
     assert route({**NOTHING, "attempts": True}) == "Blocked"
     assert route({**NOTHING, "verified": 1}) == "Blocked"
+    assert route({**NOTHING, "verified": 1.0}) == "Blocked"
+
+
+@pytest.mark.rule("A18")
+def test_a_counter_is_a_whole_number_from_0_on_and_json_knows_one_kind_of_number() -> None:
+    assert route({**NOTHING, "attempts": 4.0}) == "Reported"
+    for wrong in (-1, 1.5, float("nan"), float("inf"), 2**53):
+        assert route({**NOTHING, "attempts": wrong}) == "Blocked"
+
+
+@pytest.mark.rule("A18")
+@pytest.mark.parametrize("signals", [None, [], "retry", 0, True])
+def test_what_is_no_record_gives_blocked(signals: Any) -> None:
+    assert rung_for(signals) is None
+    assert route(signals) == "Blocked"
 
 
 @pytest.mark.rule("A10", "A18")

@@ -13,6 +13,7 @@ from zetetic.state.research import Research
 from zetetic.state.runs import (
     decide_abort,
     decide_direct,
+    decide_directives,
     decide_escalate,
     decide_finalize,
     decide_finish,
@@ -74,6 +75,51 @@ def test_a_directive_has_one_to_two_thousand_characters(text: str, taken: bool) 
     run.refused(decide_direct, text)
     assert run.research.directives == ()
     fresh().refused(decide_open, **OPENING, directives=["good", text])
+
+
+@pytest.mark.rule("A24")
+def test_what_came_through_the_channel_is_taken_one_by_one() -> None:
+    run = Run()
+    told = run.do(decide_directives, ["first", " ", "x" * 2001, 7, "second"], "ann")
+    assert [(d.number, d.text, d.who) for d in run.research.directives] == [(1, "first", "ann"), (2, "second", "ann")]
+    assert told.count("directive refused: ") == 3
+    assert "A directive is a text, not a int" in told
+
+
+@pytest.mark.rule("A24")
+def test_a_complete_run_takes_no_directive_and_any_other_does() -> None:
+    run = Run().synthesis()
+    run.do(decide_stop)
+    run.do(decide_direct, "look again")
+    run.do(decide_resume)
+    run.do(decide_finalize, REPORT)
+    run.route()
+    assert run.research.status == "complete"
+    assert "no attempt would get this" in run.refused(decide_direct, "and again")
+
+
+@pytest.mark.rule("A24")
+@pytest.mark.parametrize("outcome", ["breaker", "ceiling", "time"])
+def test_what_no_model_was_told_waits_for_the_next_attempt(outcome: Any) -> None:
+    run = Run(directives=["look at the regulator"])
+    run.add()
+    run.start()
+    run.bound(outcome)
+    assert [d.delivered_in for d in run.research.directives] == [0]
+    run.route(passed=False)
+    run.start()
+    run.happen(ev.UsageRecorded(at=run.now, role="worker", input_tokens=9))
+    run.bound(outcome)
+    assert [d.delivered_in for d in run.research.directives] == [2]
+
+
+@pytest.mark.rule("A11")
+def test_turns_in_which_the_provider_failed_are_no_planning() -> None:
+    run = Run(provider_error_limit=9, planning_turns=2)
+    for _ in range(4):
+        assert run.turn() == "planning"
+        run.close_turn(provider_failed="model:server")
+    assert (run.research.stage_streak, run.research.turns, run.research.atomic_reason) == (0, 4, "")
 
 
 @pytest.mark.rule("A24")
@@ -142,7 +188,7 @@ def test_a_blocked_attempt_goes_on_where_it_was_and_its_pause_does_not_count() -
     assert (attempt.number, attempt.ended, attempt.blocked) == (1, False, "")
     assert run.turn() == "acting"
     run.close_turn("web_search")
-    assert run.research.attempt == attempt.model_copy(update={"turns": 2})
+    assert run.research.attempt == attempt.model_copy(update={"turns": 1}), "the turn that failed is not charged"
 
 
 @pytest.mark.rule("A12")

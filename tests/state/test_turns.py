@@ -9,7 +9,7 @@ from zetetic.state import events as ev
 from zetetic.state.claims import decide_set_status
 from zetetic.state.frontier_commands import decide_atomic, decide_prune, decide_reopen
 from zetetic.state.runs import decide_finalize, decide_finish
-from zetetic.state.turns import allowed_tools, unverified_that_matter
+from zetetic.state.turns import OUT_OF_TIME, allowed_tools, unverified_that_matter
 from zetetic.state.values import PendingExtraction
 
 REPORT = "# Answer\n\nThe plant gives 240 MW. [c_001]\n"
@@ -114,6 +114,44 @@ def test_a_turn_that_reaches_a_bound_ends_the_attempt(bounds: dict[str, Any], wa
     run.close_turn("web_search")
     assert run.research.attempt is not None
     assert (run.research.attempt.outcome, run.research.attempt.expired) == (outcome, outcome == "ceiling")
+
+
+@pytest.mark.rule("A21", "A12")
+def test_a_turn_that_its_deadline_cut_off_is_no_providers_error() -> None:
+    run = Run(attempt_seconds=100.0, provider_error_limit=1)
+    run.add()
+    run.turn()
+    run.wait(100)
+    run.close_turn(provider_failed=OUT_OF_TIME)
+    assert run.research.attempt is not None
+    assert (run.research.attempt.outcome, run.research.attempt.blocked) == ("time", "")
+    assert run.research.provider_errors == 0
+
+
+@pytest.mark.rule("A21", "D46", "A10")
+def test_the_end_of_explorations_time_is_reported_and_leads_to_the_report() -> None:
+    run = Run(max_wall_time_seconds=1000.0)
+    run.add()
+    run.turn()
+    run.wait(850)
+    run.close_turn(provider_failed=OUT_OF_TIME)
+    assert run.research.attempt is not None
+    assert (run.research.attempt.outcome, run.research.attempt.expired) == ("ceiling", True)
+    assert run.route(passed=False) == "Reported"
+    assert run.status("q_002") == "pending"
+    assert run.turn() == "synthesizing"
+    assert run.research.stop_reason == "breaker:wall_clock"
+
+
+@pytest.mark.rule("A21")
+def test_the_state_node_ends_an_attempt_whose_time_is_up() -> None:
+    run = Run(max_wall_time_seconds=1000.0)
+    run.add()
+    run.turn()
+    run.wait(900)
+    run.turn()
+    assert run.research.attempt is not None
+    assert (run.research.attempt.outcome, run.research.attempt.expired) == ("ceiling", True)
 
 
 @pytest.mark.rule("D4")

@@ -42,6 +42,7 @@ Model = Annotated[
     typer.Option(metavar="MODEL", help="Chat model, such as openai:NAME or ollama:NAME; offline without one."),
 ]
 BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="Address of an OpenAI-compatible server.")]
+Mode = Annotated[str | None, typer.Option(metavar="MODE", help=f"One of {', '.join(MODES)}; {MODES[1]} without one.")]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.")]
 RunOrLatest = Annotated[str | None, typer.Argument(metavar="[RUN]", help="Id of the run; the latest without one.")]
 
@@ -69,10 +70,7 @@ def research(
     search: Search = None,
     model: Model = None,
     base_url: BaseUrl = None,
-    mode: Annotated[
-        str | None,
-        typer.Option(metavar="MODE", help=f"One of {', '.join(MODES)}; {MODES[1]} without one."),
-    ] = None,
+    mode: Mode = None,
     criteria: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="What the report must do; give it several times.")
     ] = None,
@@ -185,6 +183,22 @@ def show(
     return _awaited(show_part(run, what, {"home": home, "database": database}, as_json=as_json))
 
 
+@app.command()
+def policy(
+    mode: Mode = None,
+    table: Annotated[bool, typer.Option("--table", help="The ladder and all bounds; given without an option.")] = False,
+    jq: Annotated[bool, typer.Option("--jq", help="The ladder as a program for jq, one routing object in.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Show what decides after an attempt, and every bound with its meaning and unit."""
+    from .policy import show_policy, show_program
+
+    if jq and table:
+        raise UserError("--table and --jq are two answers: give one of them.")
+    shown = show_program if jq else show_policy
+    return _given(lambda: shown({"mode": mode}, as_json=as_json))
+
+
 def version() -> str:
     """The version of the package that is installed, or of the checkout it runs from."""
     from importlib.metadata import PackageNotFoundError
@@ -203,8 +217,12 @@ def version() -> str:
 
 
 def _awaited(work: Coroutine[Any, Any, int]) -> int:
+    return _given(lambda: asyncio.run(work))
+
+
+def _given(work: Callable[[], int]) -> int:
     try:
-        return asyncio.run(work)
+        return work()
     except BrokenPipeError:  # whoever read stdout has seen enough
         deaf_stdout()
         return 0

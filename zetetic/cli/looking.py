@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from zetetic.export import final_summary, has_report, render_report, summary_lines
+from zetetic.export.run_folder import write_receipts
 from zetetic.nodes.context import Context
 from zetetic.state.decision import Refusal
 from zetetic.state.loop_view import loop_view
@@ -131,14 +132,17 @@ async def show_part(run_id: str, what: str, given: dict[str, Any], *, as_json: b
 async def direct(run_id: str, text: str, given: dict[str, Any], *, as_json: bool) -> int:
     """Records a directive for the next attempt (A24)."""
     async with _run(run_id, given) as (store, research, context):
-        if research.status == "complete":
-            raise UserError("The run is complete, so no attempt would get this; ask a new question in a new run.")
         who = context.user or "user"
         at = datetime.now(UTC)
         done = await store.execute(run_id, lambda r: decide_direct(r, text, who, at=at), reason="directive")
         if isinstance(done.decision, Refusal):
             raise UserError(" ".join(done.decision.missing))
         number = len(done.research.directives)
+        folder = Path(context.home) / run_id
+        if folder.is_dir():
+            with suppress(OSError):  # the receipt is a copy; the directive stands in the log
+                write_receipts(await store.load(run_id), folder)
+        research = done.research
         waits = "" if research.status == "running" else f"; the run is {research.status}: zetetic resume {run_id}"
         if as_json:
             give_json({"run_id": run_id, "number": number, "who": who, "status": research.status})

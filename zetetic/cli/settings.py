@@ -48,7 +48,9 @@ def _in_words(error: ValidationError, values: dict[str, Any]) -> str:
 
 
 def _fault(fault: dict[str, Any], values: dict[str, Any]) -> str:
-    name = str(fault["loc"][0]) if fault["loc"] else ""
+    if not fault["loc"]:  # of values that do not go together, which the message names
+        return str(fault["msg"]).removeprefix("Value error, ") + "."
+    name = str(fault["loc"][0])
     variable = f"ZETETIC_{name.upper()}"
     where = option_name(name) if name in values or variable not in os.environ else f"The variable {variable}"
     says = str(fault["msg"]).removeprefix("Input ").removeprefix("Value error, ")

@@ -20,7 +20,8 @@ MARKS: dict[ClaimStatus, str] = {
 
 def literal(text: str) -> str:
     """Foreign text on one line, with the characters escaped that Markdown or a citation would be made of."""
-    return re.sub(r"([\\`*\[\]<【】])", r"\\\1", one_line(text))
+    shown = re.sub("[\u202a-\u202e\u2066-\u2069]", "", one_line(text))  # nothing turns the line round
+    return re.sub(r"([\\`*\[\]<【】])", r"\\\1", shown)
 
 
 class References:

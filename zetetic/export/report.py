@@ -42,6 +42,7 @@ def render_report(research: Research, page_path: PagePath | None = None) -> str:
     if held.final and not held.draft and not held.rendered_by_code and not cited_ids(held.final):
         return held.final
     draft, by_code = draft_of(research)
+    draft = _tamed(draft)
     references = References(research)
     body: list[str] = []
     left_out: list[str] = []
@@ -73,6 +74,16 @@ def render_report(research: Research, page_path: PagePath | None = None) -> str:
 
 
 # The draft's own text.
+
+
+_LABEL = re.compile(
+    r"\*\*(?:VERIFIED|UNVERIFIED|REFUTED|RETRACTED)\*\*:?\s*|\[(?:verified|unverified)\]\s*", re.IGNORECASE
+)
+
+
+def _tamed(draft: str) -> str:
+    """The draft without HTML of its own and without labels that only code may give."""
+    return re.sub(r"<(?=[A-Za-z/!])", "&lt;", _LABEL.sub("", draft))
 
 
 def _own_sections(draft: str) -> Iterator[Section]:

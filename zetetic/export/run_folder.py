@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from zetetic.state.research import Research
-from zetetic.state.values import Directive
+from zetetic.state.values import Directive, RunStatus
 from zetetic.state.wording import one_line
 
 from .ledger import budget, iteration_records, loop_state, recovery, timestamp
@@ -34,8 +34,7 @@ def write_run_folder(
     write_records(folder / "iterations.jsonl", iteration_records(research, proof_ids))
     write_atomically(folder / "budget.json", _json(budget(research, at)))
     write_atomically(folder / "recovery.md", recovery(research, at))
-    if research.directives:
-        write_atomically(folder / "DIRECTIVES.md", receipts(research.directives))
+    write_receipts(research, folder)
     if has_report(research):
         write_atomically(folder / "report.md", render_report(research, page_path))
     write_atomically(folder / "loop_state.json", _json(loop_state(research)))
@@ -47,11 +46,23 @@ def has_report(research: Research) -> bool:
     return bool(report.final or (report.draft and (report.accepted or research.status != "running")))
 
 
-def receipts(directives: Sequence[Directive]) -> str:
-    """`DIRECTIVES.md`: each directive as it was given, and when it was delivered (A24)."""
+def write_receipts(research: Research, folder: Path) -> None:
+    """Writes `DIRECTIVES.md` alone, right after a directive was given or delivered; nothing where there is none."""
+    if research.directives:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / "DIRECTIVES.md", receipts(research.directives, research.status))
+
+
+def receipts(directives: Sequence[Directive], status: RunStatus = "running") -> str:
+    """`DIRECTIVES.md`: each directive as it was given, and in which attempt it was delivered or why it waits (A24)."""
+    waiting = "Not yet delivered."
+    if status == "complete":
+        waiting = "Not delivered: the run was complete before another attempt began."
+    elif status != "running":
+        waiting = f"Not yet delivered: the run is {status}, and it waits for the first attempt after a resume."
     parts = ["# Directives"]
     for directive in directives:
-        state = f"Delivered in attempt {directive.delivered_in}." if directive.delivered_in else "Not yet delivered."
+        state = f"Delivered in attempt {directive.delivered_in}." if directive.delivered_in else waiting
         parts += [f"## {directive.number}: from {one_line(directive.who)}", directive.text]
         parts.append(f"Given {timestamp(directive.at)}. {state}")
     return "\n\n".join(parts) + "\n"

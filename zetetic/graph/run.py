@@ -17,7 +17,7 @@ from zetetic.export import result_claims, result_gaps, result_sources
 from zetetic.nodes.channels import Input
 from zetetic.nodes.context import Context
 from zetetic.nodes.route import write_folder
-from zetetic.nodes.workbench import SetupError, Workbench, recursion_limit, workbench
+from zetetic.nodes.workbench import SetupError, Workbench, checked_run_id, recursion_limit, workbench
 from zetetic.state.decision import Refusal
 from zetetic.state.loop_view import loop_view
 from zetetic.state.research import Research
@@ -71,7 +71,7 @@ async def aresearch(
         "exclusions": list(exclusions),
         "directives": list(directives),
     }
-    chosen = run_id or new_id()
+    chosen = checked_run_id(run_id) if run_id is not None else new_id()
     start = cast(Any, {**given, "run_id": chosen})
     async with workbench(context or Context()) as bench:
         if await bench.store.exists(chosen):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Literal
 
 from langgraph.runtime import Runtime
 
 from zetetic.sources import FetchFailure, SearchResult, SearchStatus
+from zetetic.state.breakers import work_seconds
 from zetetic.state.research import Research
 from zetetic.state.turns import allowed_tools
 from zetetic.tools import READS, TOOLS, Call, decide_call, quoted_sources, read_args
@@ -95,40 +96,39 @@ async def _carried_out(bench: Workbench, r: Research, call: dict[str, Any]) -> t
     if why or not isinstance(args, WebSearch | FetchPage):
         refused = ReadResult.model_validate({"call_id": call_id, "tool": tool, "query": query, "refused": why})
         return refused, "", ""
-    seconds = r.thresholds.tool_seconds
-    if isinstance(args, FetchPage):
-        known = seen_before(r, canonical)
-        if known is not None:
-            return (
-                ReadResult(call_id=call_id, tool="fetch_page", query=args.url, canonical=canonical, seen=known.id),
-                "",
-                "",
-            )
-        try:
-            async with asyncio.timeout(seconds):
-                result, text = await fetch(args, call_id, bench.fetcher, canonical)
-        except TimeoutError:
-            late = FetchFailure(url=args.url, kind="timeout", message=f"It took longer than {seconds:g} seconds.")
-            return (
-                ReadResult(call_id=call_id, tool="fetch_page", query=args.url, canonical=canonical, failure=late),
-                "",
-                "",
-            )
-        return result, text, ""
+    known = seen_before(r, canonical) if isinstance(args, FetchPage) else None
+    if known is not None:
+        seen = ReadResult(call_id=call_id, tool="fetch_page", query=query, canonical=canonical, seen=known.id)
+        return seen, "", ""
+    left, seconds = work_seconds(r, bench.clock()), r.thresholds.tool_seconds
+    limit = asyncio.timeout(min(left, seconds))
     try:
-        async with asyncio.timeout(seconds):
+        async with limit:
+            if isinstance(args, FetchPage):
+                result, text = await fetch(args, call_id, bench.fetcher, canonical)
+                return result, text, ""
             return await search(args, call_id, bench.providers, r.thresholds.search_limit), "", ""
     except TimeoutError:
-        found = SearchResult(
-            provider="search",
-            status=SearchStatus.FAILED,
-            hits=(),
-            detail=f"It took longer than {seconds:g} seconds.",
-        )
-        return (
-            ReadResult(
-                call_id=call_id, tool="web_search", query=args.query, challenge_id=args.challenge_id, search=found
-            ),
-            "",
-            "",
-        )
+        if not limit.expired():
+            raise
+        return (_cut_off(args, call_id) if left < seconds else _too_slow(args, call_id, canonical, seconds)), "", ""
+
+
+def _cut_off(args: WebSearch | FetchPage, call_id: str) -> ReadResult:
+    """A reading that the attempt's deadline cut off: it says nothing of the page or the provider (A21)."""
+    tool: Literal["web_search", "fetch_page"] = "web_search" if isinstance(args, WebSearch) else "fetch_page"
+    query = args.query if isinstance(args, WebSearch) else args.url
+    why = "Not carried out to its end: the time for this attempt was up."
+    return ReadResult(call_id=call_id, tool=tool, query=query, refused=why)
+
+
+def _too_slow(args: WebSearch | FetchPage, call_id: str, canonical: str, seconds: float) -> ReadResult:
+    """A reading that took longer than one may."""
+    why = f"It took longer than {seconds:g} seconds."
+    if isinstance(args, FetchPage):
+        late = FetchFailure(url=args.url, kind="timeout", message=why)
+        return ReadResult(call_id=call_id, tool="fetch_page", query=args.url, canonical=canonical, failure=late)
+    found = SearchResult(provider="search", status=SearchStatus.FAILED, hits=(), detail=why)
+    return ReadResult(
+        call_id=call_id, tool="web_search", query=args.query, challenge_id=args.challenge_id, search=found
+    )

@@ -11,6 +11,8 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
+from zetetic.state.allowance import arm_allowance
+from zetetic.state.breakers import evaluation_seconds
 from zetetic.state.evaluation import Arm, ArmResult, conservative
 from zetetic.state.research import Research
 from zetetic.state.values import Attempt, Question
@@ -32,6 +34,8 @@ class ArmView:
     attempt: Attempt
     question: Question
     key: str
+    until: float
+    """When the arm's time is up, in the event loop's time."""
 
     @property
     def is_report(self) -> bool:
@@ -51,7 +55,6 @@ async def call_arm(
 ) -> tuple[dict[str, Any] | None, str]:
     """One forced call on the evaluator's narrowed budget; the arguments, or None and the answer's text (A23)."""
     name, schema = tool
-    t = view.research.thresholds
     answer = await ask(
         view.bench,
         view.research.run_id,
@@ -61,8 +64,9 @@ async def call_arm(
         [tool_schema(name, schema)],
         allowed=frozenset({name}),
         choice=name,
-        seconds=min(t.arm_seconds, t.call_seconds),
+        seconds=arm_allowance(view.research.thresholds).seconds,
         must_call=True,
+        until=view.until,
     )
     for call in answer.calls:
         args = read_args(name, call.args, schema)
@@ -77,20 +81,23 @@ async def run_arm(
     arm: Arm,
     work: Callable[[ArmView], Awaitable[ArmResult]],
 ) -> dict[str, Any]:
-    """Runs one arm within its time; whatever happens, the run goes on with the conservative value (A9)."""
+    """Runs one arm within its time; whatever happens, the run goes on with the conservative value (A9, A21)."""
     bench = await bench_of(runtime)
     r = await bench.store.load(channels["run_id"])
     attempt = r.attempt
     if attempt is None:
         return {}
-    view = ArmView(bench, r, attempt, r.questions[attempt.question_id], task_key(runtime))
+    seconds = evaluation_seconds(r, bench.clock())
+    until = asyncio.get_running_loop().time() + seconds
+    view = ArmView(bench, r, attempt, r.questions[attempt.question_id], task_key(runtime), until)
+    limit = asyncio.timeout_at(until)
     try:
-        async with asyncio.timeout(r.thresholds.arm_seconds):
+        async with limit:
             result = await work(view)
     except GraphBubbleUp:
         raise
-    except TimeoutError:
-        result = conservative(arm, attempt.number, f"no answer in {r.thresholds.arm_seconds:g} seconds")
     except Exception as error:  # an arm costs its own answer, never the run (A9)
-        result = conservative(arm, attempt.number, f"{type(error).__name__}: {error}"[:300])
+        late = limit.expired() and isinstance(error, TimeoutError)
+        trouble = f"no answer in {seconds:.3g} seconds" if late else f"{type(error).__name__}: {error}"[:300]
+        result = conservative(arm, attempt.number, trouble)
     return {"arms": {arm: result}}

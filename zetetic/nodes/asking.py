@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from math import inf
 from time import monotonic
 from typing import Any
 
@@ -58,9 +59,12 @@ async def journaled(
     choice: str | None,
     seconds: float,
     repairs: Sequence[str] = (),
+    until: float = inf,
 ) -> AIMessage:
     """The answer stored under `key`, or a new one, stored as soon as it is there even if the caller is cancelled.
 
+    A caller that is cancelled before `until`, in the event loop's time, waits for the answer for as long as
+    cancel_grace_seconds. From then on its time is up: it goes on at once, and the call has that long beside it (A21).
     Raises ProviderError for a provider's trouble; nothing is stored then.
     """
     stored = await bench.store.journal(key)
@@ -99,12 +103,9 @@ async def journaled(
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         # The answer may be paid for already: give it a moment to be written down before letting go.
-        await asyncio.wait({task}, timeout=bench.thresholds.cancel_grace_seconds)
-        if not task.done():
-            task.cancel()
+        bench.let_go(task)
+        if asyncio.get_running_loop().time() < until:
             await asyncio.wait({task})
-        elif not task.cancelled():
-            task.exception()
         raise
 
 
@@ -132,10 +133,14 @@ async def ask(
     choice: str | None = None,
     seconds: float,
     must_call: bool = False,
+    until: float = inf,
 ) -> Answer:
-    """Asks once, and once more with the faults named where nothing could be executed (one bounded repair turn)."""
+    """Asks once, and once more with the faults named where nothing could be executed (one bounded repair turn).
+
+    `until` is when the caller's own time is up, see `journaled`.
+    """
     known = [tool["function"]["name"] for tool in tools]
-    answer = await journaled(bench, run_id, key, role, messages, tools, choice, seconds)
+    answer = await journaled(bench, run_id, key, role, messages, tools, choice, seconds, until=until)
     read = repair(answer, allowed=allowed, known=known, key=key)
     if read.calls or not (read.errors or must_call):
         return _answer(key, answer, read)
@@ -145,7 +150,8 @@ async def ask(
     again.append(HumanMessage(f"Nothing was executed. Call one of: {', '.join(sorted(allowed))}."))
     second_key = f"{key}#repair"
     try:
-        second = await journaled(bench, run_id, second_key, role, again, tools, choice, seconds, ("repair_turn",))
+        repairs = ("repair_turn",)
+        second = await journaled(bench, run_id, second_key, role, again, tools, choice, seconds, repairs, until)
     except BudgetSpent:
         return _answer(key, answer, read)
     return _answer(second_key, second, repair(second, allowed=allowed, known=known, key=second_key))

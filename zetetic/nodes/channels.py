@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from langchain_core.messages import AnyMessage
@@ -32,6 +33,20 @@ class Usage(TypedDict, total=False):
     usd: float
 
 
+def pending_directives(left: Sequence[Any] | str | None, right: Sequence[Any] | str | None) -> list[Any]:
+    """Directives that the loop has yet to take (A24): nothing on the right clears, the list grown on is the whole list
+    (an edit in Studio), anything else is added."""
+    waiting, given = as_directives(left), as_directives(right)
+    if not given or given[: len(waiting)] == waiting:
+        return given
+    return waiting + given
+
+
+def as_directives(given: Sequence[Any] | str | None) -> list[Any]:
+    """The channel's value as a list, also where a person typed one text."""
+    return [given] if isinstance(given, str) else list(given or ())
+
+
 class Input(TypedDict, total=False):
     """What a run is asked: the objective, or the last human message if there is none."""
 
@@ -40,7 +55,7 @@ class Input(TypedDict, total=False):
     criteria: list[str]
     scope: str
     exclusions: list[str]
-    directives: list[str]
+    directives: Annotated[list[str], pending_directives]
     run_id: str
     """An id of the caller's own for a new run; chosen by code if not given."""
 
@@ -68,7 +83,7 @@ class Channels(TypedDict, total=False):
     criteria: list[str]
     scope: str
     exclusions: list[str]
-    directives: list[str]
+    directives: Annotated[list[str], pending_directives]
 
     run_id: str
     heard: str

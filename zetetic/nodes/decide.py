@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -11,8 +12,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langgraph.runtime import Runtime
 
 from zetetic.models import ProviderError
+from zetetic.state.breakers import work_seconds
 from zetetic.state.research import Research
-from zetetic.state.turns import allowed_tools
+from zetetic.state.turns import OUT_OF_TIME, allowed_tools
 from zetetic.state.values import PendingExtraction
 from zetetic.tools import tool_schemas
 
@@ -20,23 +22,36 @@ from .asking import Answer, BudgetSpent, ask
 from .channels import Channels, TurnKeys
 from .context import Context
 from .keys import task_key
-from .prompts import EXTRACT_SYSTEM, SYSTEM, base_text, extraction_text, now_text, task_text
+from .prompts import EXTRACT_SYSTEM, SYSTEM, base_text, extraction_text, now_text, since_part, since_text, task_text
 from .workbench import Workbench, bench_of
 
 OVER_BUDGET = "budget"
 EXTRACT_TOOLS = ("notes_append",)
+SINCE = "since"
+"""Under which name a turn's answer keeps what its prompt told of new records."""
 
 
 async def decide(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
-    """One model call of the worker; a provider's trouble is a value that the turn carries on."""
+    """One model call of the worker; a provider's trouble is a value that the turn carries on.
+
+    It is cut off when the attempt's time or the ceiling's part is up, which is no provider's trouble (A21).
+    """
     bench = await bench_of(runtime)
     r = await bench.store.load(channels["run_id"])
     key = task_key(runtime)
+    seconds = work_seconds(r, bench.clock())
+    until = asyncio.get_running_loop().time() + seconds
+    limit = asyncio.timeout_at(until)
     try:
-        if r.turn.stage == "extracting":
-            answer = await _extract(bench, r, key, channels)
-        else:
-            answer = await _ask_worker(bench, r, key, channels)
+        async with limit:
+            if r.turn.stage == "extracting":
+                answer = await _extract(bench, r, key, channels, until)
+            else:
+                answer = await _ask_worker(bench, r, key, channels, until)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        return {"turn": TurnKeys(answer=""), "trouble": f"{OUT_OF_TIME}: cut off after the {seconds:.3g} s left"}
     except BudgetSpent as spent:
         return {"turn": TurnKeys(answer=""), "trouble": f"{OVER_BUDGET}: {spent}"}
     except ProviderError as error:
@@ -53,17 +68,27 @@ async def decide(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
     return {"turn": TurnKeys(answer=key), "trouble": ""}
 
 
-async def _ask_worker(bench: Workbench, r: Research, key: str, channels: Channels) -> Answer:
+async def _ask_worker(bench: Workbench, r: Research, key: str, channels: Channels, until: float) -> Answer:
     base = r
     if r.attempt is not None and r.attempt.base_version < r.version:
         base = await bench.store.load(r.run_id, as_of=r.attempt.base_version)
+    question_id = r.current.id if r.current is not None else ""
     messages: list[BaseMessage] = [
         SystemMessage(SYSTEM),
-        HumanMessage(f"{task_text(r)}\n\n{base_text(base)}"),
+        HumanMessage(f"{task_text(r)}\n\n{base_text(base, question_id)}"),
     ]
+    told: list[str] = []
     for turn in channels.get("window") or []:
+        since = await bench.store.effect(turn.answer, SINCE) if turn.answer else None
+        if since is not None:
+            told.append(since.text)
+            messages.append(HumanMessage(since_part(since.text)))
         messages += await turn_messages(bench, turn)
-    messages.append(HumanMessage(now_text(base, r, bench.clock())))
+    due = ""
+    if new := since_text(base, r, told):
+        told.append((await bench.store.put_effect(r.run_id, key, SINCE, new)).text)
+        due = since_part(told[-1]) + "\n\n"
+    messages.append(HumanMessage(due + now_text(base, r, bench.clock(), told)))
     forced = r.turn.forced_tool
     return await ask(
         bench,
@@ -76,6 +101,7 @@ async def _ask_worker(bench: Workbench, r: Research, key: str, channels: Channel
         choice=forced or None,
         seconds=r.thresholds.call_seconds,
         must_call=bool(forced),
+        until=until,
     )
 
 
@@ -92,7 +118,7 @@ def shown_items(r: Research) -> tuple[PendingExtraction, ...]:
     return tuple(chosen)
 
 
-async def _extract(bench: Workbench, r: Research, key: str, channels: Channels) -> Answer:
+async def _extract(bench: Workbench, r: Research, key: str, channels: Channels, until: float) -> Answer:
     items = shown_items(r)
     texts = {}
     for item in items:
@@ -111,6 +137,7 @@ async def _extract(bench: Workbench, r: Research, key: str, channels: Channels) 
         choice=EXTRACT_TOOLS[0],
         seconds=r.thresholds.call_seconds,
         must_call=True,
+        until=until,
     )
 
 

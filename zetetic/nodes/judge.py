@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from typing import Any, Literal
 
 from langgraph.runtime import Runtime
@@ -39,9 +41,23 @@ async def judge(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]
     return await run_arm(channels, runtime, "judge", _judge)
 
 
+def _written(view: ArmView) -> list[str]:
+    """Names of the files in the run folder that were written since the attempt began (A20)."""
+    folder = view.bench.run_folder(view.research.run_id)
+    if folder is None or not folder.is_dir():
+        return []
+    began = view.attempt.started_at.timestamp()
+    names = []
+    for path in folder.rglob("*"):
+        with suppress(OSError):  # a file may be replaced meanwhile
+            if path.is_file() and path.stat().st_mtime >= began:
+                names.append(path.relative_to(folder).as_posix())
+    return sorted(names)
+
+
 async def _judge(view: ArmView) -> ArmResult:
     r = view.research
-    counted = briefing(r)
+    counted = briefing(r, await asyncio.to_thread(_written, view))
     trace = tried_lines(r, view.question.id)
     prompt = "\n".join(
         [

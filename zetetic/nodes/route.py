@@ -16,6 +16,7 @@ from zetetic.state.research import Research
 from .channels import Channels
 from .context import Context
 from .keys import step_key, task_key
+from .state import take_directives
 from .workbench import Workbench, bench_of
 
 
@@ -24,6 +25,7 @@ async def route(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]
     bench = await bench_of(runtime)
     run_id = channels["run_id"]
     arms = channels.get("arms") or {}
+    taken = await take_directives(channels, runtime, bench, run_id)
     done = await bench.store.execute(
         run_id,
         lambda r: decide_route(r, arms, at=bench.clock(), render=render_report),
@@ -33,11 +35,12 @@ async def route(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]
     )
     r = done.research
     await write_folder(bench, r)
-    update: dict[str, Any] = {"route": done.text, "log_head": r.version, "window": []}
+    update: dict[str, Any] = {"route": done.text, "log_head": r.version, "window": [], **taken}
     if done.text:
         last = r.evaluations[-1] if r.evaluations else None
         where = last.question_id if last else ""
-        update["account"] = f"attempt {last.number if last else 0} at {where}: {done.text}"
+        told = f"; {taken['account']}" if taken else ""
+        update["account"] = f"attempt {last.number if last else 0} at {where}: {done.text}{told}"
     if r.status == "running":
         return update | {"next": "state"}
     return update | {"next": "end"} | outputs(r, bench)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 
 from zetetic.export import render_report
+from zetetic.export.run_folder import write_receipts
 from zetetic.state.decision import Refusal
 from zetetic.state.research import Research
-from zetetic.state.runs import decide_open
+from zetetic.state.runs import decide_directives, decide_open
 from zetetic.state.turns import decide_turn
 
-from .channels import Channels
+from .channels import Channels, as_directives
 from .context import Context
 from .keys import new_run_id, notes_id, step_key, task_key
-from .workbench import SetupError, Workbench, bench_of
+from .workbench import SetupError, Workbench, bench_of, checked_run_id
 
 
 def spoken(channels: Channels) -> tuple[str, str]:
@@ -33,6 +35,8 @@ async def state(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]
     bench = await bench_of(runtime)
     update = await _open(channels, runtime, bench)
     run_id = update.get("run_id") or channels.get("run_id") or ""
+    if not update:  # a run that was just opened has taken its directives with its objective
+        update |= await take_directives(channels, runtime, bench, run_id)
     done = await bench.store.execute(
         run_id,
         lambda r: decide_turn(r, at=bench.clock(), render=render_report),
@@ -42,6 +46,7 @@ async def state(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]
     )
     r = done.research
     await bench.store.restore_notes(run_id)
+    folder = bench.run_folder(run_id)
     before = channels.get("attempt", 0)
     attempt = r.attempt.number if r.attempt else 0
     update |= {
@@ -56,7 +61,27 @@ async def state(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]
     }
     if attempt != before or update.get("run_id"):
         update["window"] = []
+    if folder is not None and (attempt != before or "directives" in update):
+        await asyncio.to_thread(write_receipts, r, folder)
     return update
+
+
+async def take_directives(
+    channels: Channels, runtime: Runtime[Context], bench: Workbench, run_id: str
+) -> dict[str, Any]:
+    """Moves what stands in the channel to the log, once, and clears the channel; what is refused is told (A24)."""
+    given = as_directives(channels.get("directives"))
+    if not given:
+        return {}
+    who = bench.context.user or "user"
+    done = await bench.store.execute(
+        run_id,
+        lambda r: decide_directives(r, given, who, at=bench.clock()),
+        effect=(task_key(runtime), "directives"),
+        step_key=step_key(runtime),
+        reason="directive",
+    )
+    return {"directives": [], "account": done.text}
 
 
 def _next(r: Research) -> str:
@@ -69,7 +94,10 @@ def _next(r: Research) -> str:
 
 async def _open(channels: Channels, runtime: Runtime[Context], bench: Workbench) -> dict[str, Any]:
     """The channels of a new run, where there is new input; nothing otherwise."""
-    objective = (channels.get("objective") or "").strip()
+    given = channels.get("objective") or ""
+    if not isinstance(given, str):
+        raise SetupError(f"The objective must be a text, not a {type(given).__name__}.")
+    objective = given.strip()
     text, heard = spoken(channels)
     # A step that is run again after it had opened its run goes on with that run.
     opening = await bench.store.effect(task_key(runtime), "open")
@@ -82,7 +110,7 @@ async def _open(channels: Channels, runtime: Runtime[Context], bench: Workbench)
     objective = objective or text
     if not objective:
         raise SetupError("The objective is empty: say what is to be found out.")
-    run_id = known if known and not await bench.store.exists(known) else new_run_id(runtime)
+    run_id = checked_run_id(known) if known and not await bench.store.exists(known) else new_run_id(runtime)
     at = bench.clock()
     opened = await bench.store.execute(
         run_id,
@@ -94,7 +122,7 @@ async def _open(channels: Channels, runtime: Runtime[Context], bench: Workbench)
             criteria=channels.get("criteria") or [],
             scope=channels.get("scope") or "",
             exclusions=channels.get("exclusions") or [],
-            directives=channels.get("directives") or [],
+            directives=as_directives(channels.get("directives")),
             user=bench.context.user,
             mode=bench.context.mode,
             model=bench.model_label,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -38,7 +39,7 @@ async def update(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
     window, evicted = await _window(bench, channels, turn, kept["stage"])
     in_window = [x for past in [*(channels.get("window") or []), turn] for x in await _read_results(bench, past)]
     unaffordable = trouble.startswith(OVER_BUDGET)
-    failed = trouble.split(": ", 1)[0] if trouble and not unaffordable else _all_failed(names, results)
+    failed = trouble.split(": ", 1)[0] if trouble and not unaffordable else _all_failed(kept["calls"], results, told)
 
     def decision(r: Research) -> Decision:
         at = bench.clock()
@@ -94,15 +95,17 @@ def _next(r: Research) -> str:
     return "state"
 
 
-def _all_failed(names: list[str], results: list[ReadResult]) -> str:
-    """The provider that failed every call of a turn that did nothing else, or '' (A12)."""
-    if not results or len(results) != len(names):
-        return ""
-    searches = [x.search for x in results if x.search is not None]
-    bad = [s for s in searches if s.status.value in ("failed", "quota", "rate_limited", "not_configured", "unknown")]
-    if searches and len(bad) == len(results):
-        return f"search:{bad[0].status.value}"
-    return ""
+def _all_failed(calls: list[dict[str, Any]], results: list[ReadResult], told: Mapping[str, str]) -> str:
+    """How the searches failed in a turn in which no call succeeded, or '' (A12). What was refused is no success."""
+    read = {x.call_id: x for x in results}
+    failed = [x.search.status.value for x in results if x.search is not None and not x.search.status.executed]
+    idle = sum(
+        bool(read[c["id"]].refused or read[c["id"]].failure)
+        if c["id"] in read
+        else told.get(c["id"], "").startswith(("Refused", "Not executed"))
+        for c in calls
+    )
+    return f"search:{failed[0]}" if failed and len(failed) + idle == len(calls) else ""
 
 
 def _extraction(

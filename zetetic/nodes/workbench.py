@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from pydantic import ValidationError
 
 from zetetic.models import has_price, make_model, model_name
 from zetetic.sources import DocumentFolder, Fetcher, SearchProvider, canonical_url
+from zetetic.state.allowance import Allowance, arm_allowance, worker_allowance
 from zetetic.state.thresholds import Thresholds
 from zetetic.state.values import Holdings
 from zetetic.store import Store
@@ -28,6 +30,19 @@ Role = Literal["worker", "evaluator", "extractor"]
 
 class SetupError(ValueError):
     """The configuration cannot be worked with; the message says what to do."""
+
+
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def checked_run_id(run_id: str) -> str:
+    """The id, if it can name a run and its folder. Raises SetupError otherwise."""
+    if not _RUN_ID.fullmatch(run_id):
+        raise SetupError(
+            f"{run_id[:80]!r} cannot name a run: take up to 64 letters, digits, dots, dashes and underscores, a letter "
+            "or digit first."
+        )
+    return run_id
 
 
 class _Nowhere:
@@ -52,6 +67,7 @@ class Workbench:
     models: dict[Role, BaseChatModel]
     users: int = 0
     opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+    calls_let_go: set[asyncio.Future[Any]] = field(default_factory=set)
 
     def clock(self) -> datetime:
         """Now, in UTC."""
@@ -77,11 +93,29 @@ class Workbench:
         """Where a run's files go, if they are written."""
         return Path(self.context.home) / run_id if self.context.write_files else None
 
+    def let_go(self, call: asyncio.Future[Any]) -> None:
+        """Nobody waits for this model call any more: it has its grace to be answered and stored, then is cancelled."""
+        if call.done():
+            return _looked_at(call)
+        ending = asyncio.get_running_loop().call_later(self.thresholds.cancel_grace_seconds, call.cancel)
+        self.calls_let_go.add(call)
+        call.add_done_callback(self.calls_let_go.discard)
+        call.add_done_callback(lambda _: ending.cancel())
+        return call.add_done_callback(_looked_at)
+
     async def close(self) -> None:
-        """Gives everything back."""
+        """Gives everything back; waits for model calls that were let go, each for what is left of its grace."""
+        if self.calls_let_go:
+            await asyncio.wait(self.calls_let_go)
         await self.store.close()
         if self.folder is not None:
             self.folder.close()
+
+
+def _looked_at(call: asyncio.Future[Any]) -> None:
+    """Takes note of how a call ended, so that asyncio does not report a failure that nobody waits for."""
+    if not call.cancelled():
+        call.exception()
 
 
 _open: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Workbench]] = WeakKeyDictionary()
@@ -118,28 +152,38 @@ async def _make(context: Context) -> Workbench:
 
 
 def _models(context: Context, thresholds: Thresholds) -> dict[Role, BaseChatModel]:
-    def make(spec: Any, tokens: int, seconds: float, retries: int) -> BaseChatModel:
+    def make(spec: Any, allowed: Allowance) -> BaseChatModel:
         return make_model(
             spec if spec is not None else context.model,
             base_url=context.base_url,
             api_key=context.api_key,
-            timeout=seconds,
-            max_retries=retries,
-            max_output_tokens=tokens,
+            timeout=allowed.seconds,
+            max_retries=allowed.retries,
+            max_output_tokens=allowed.tokens,
         )
 
-    t = thresholds
+    whole, arm = worker_allowance(thresholds), arm_allowance(thresholds)
     return {
-        "worker": make(context.worker, t.answer_max_tokens, t.call_seconds, t.call_retries),
-        # An evaluation needs no worker's allowance: each bound is the smaller of the two (A23).
-        "evaluator": make(
-            context.evaluator,
-            min(t.arm_max_tokens, t.answer_max_tokens),
-            min(t.arm_seconds, t.call_seconds),
-            min(t.arm_retries, t.call_retries),
-        ),
-        "extractor": make(context.extractor, t.answer_max_tokens, t.call_seconds, t.call_retries),
+        "worker": make(context.worker, whole),
+        "evaluator": _with_less_output(make(context.evaluator, arm), arm.tokens),
+        "extractor": make(context.extractor, whole),
     }
+
+
+_OUTPUT_FIELDS = ("max_tokens", "max_output_tokens", "num_predict")
+
+
+def _with_less_output(model: BaseChatModel, tokens: int) -> BaseChatModel:
+    """A model of the host's own with its output bounded where it has a field for that; itself where it has none (A23).
+
+    Its time is bounded by the arm, and its retries with it.
+    """
+    for name in _OUTPUT_FIELDS:
+        if name in type(model).model_fields:
+            own = getattr(model, name)
+            narrow = own is not None and 0 < own <= tokens
+            return model if narrow else model.model_copy(update={name: tokens})
+    return model
 
 
 def _need_prices(models: dict[Role, BaseChatModel], thresholds: Thresholds) -> None:

@@ -122,6 +122,9 @@ class DocumentFolder:
         read: list[tuple[str, _Reading]] = []
         unreadable: list[tuple[str, str]] = []
         for relative in _files(root):
+            if relative != (readable := os.fsencode(relative).decode("utf-8", "replace")):
+                unreadable.append((readable, "Its name is no UTF-8: rename the file."))
+                continue
             try:
                 reading = _readings.of(root / relative)
             except OSError as error:
@@ -220,7 +223,10 @@ def _files(root: Path) -> Iterator[str]:
                 found.append(file.relative_to(root).as_posix())
     listed = set(found)
     for link in sorted(links):
-        target = link.resolve()
+        try:
+            target = link.resolve()
+        except (OSError, RuntimeError):  # a link that leads back to itself
+            continue
         if target.is_file() and target.is_relative_to(root) and target.relative_to(root).as_posix() not in listed:
             listed.add(target.relative_to(root).as_posix())
             found.append(link.relative_to(root).as_posix())
@@ -236,7 +242,7 @@ def _pages(read: Iterable[tuple[str, _Reading]], root: Path) -> list[Page]:
         canonical = canonical_url(url)
         if folded[canonical] > 1:
             finer = _with_fragment(url)
-            canonical = finer if with_fragment[finer] == 1 else f"{canonical}#{quote(relative)}"
+            canonical = finer if with_fragment[finer] == 1 else f"{canonical}#{_quoted(relative)}"
         found = reading.extracted
         pages.append(
             Page(
@@ -261,7 +267,12 @@ def _pages(read: Iterable[tuple[str, _Reading]], root: Path) -> list[Page]:
 
 
 def _url(relative: str, reading: _Reading) -> str:
-    return reading.extracted.declared_url or f"file:{quote(relative)}"
+    return reading.extracted.declared_url or f"file:{_quoted(relative)}"
+
+
+def _quoted(relative: str) -> str:
+    """A relative path in a url; a name that is no UTF-8 is quoted byte by byte."""
+    return quote(os.fsencode(relative))
 
 
 def _with_fragment(url: str) -> str:

@@ -68,6 +68,7 @@ def read_html(markup: str, *, url: str, filename: str) -> Extracted | Extraction
     published = _published(tree, facts)
     canonical = _address(next(iter(_attributes(tree, ".//link[@rel][@href]", "rel", "canonical")), ""), base)
     declared = canonical or _address(facts.get("og:url", ""), base)
+    _drop_hidden(tree)
     text, note = bounded(_main_text(tree))
     if reason := junk_reason(title, text, scripted=scripted):
         return ExtractionFailure(kind="junk", message=reason)
@@ -81,6 +82,19 @@ def read_html(markup: str, *, url: str, filename: str) -> Extracted | Extraction
         links=links,
         note=note,
     )
+
+
+_HIDDEN = (
+    ".//*[@hidden or @aria-hidden='true' or self::template or contains(translate(@style, ' ', ''), 'display:none') "
+    "or contains(translate(@style, ' ', ''), 'visibility:hidden')]"
+)
+
+
+def _drop_hidden(tree: HtmlElement) -> None:
+    """Takes out what a reader of the page does not see; it is no evidence."""
+    for element in tree.xpath(_HIDDEN):
+        if element.getparent() is not None:
+            element.drop_tree()
 
 
 def _parsed(markup: str) -> HtmlElement | None:

@@ -6,16 +6,18 @@ import ipaddress
 import posixpath
 import re
 import unicodedata
-from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from urllib.parse import quote, unquote, urlsplit
 
 import tldextract
 
+from zetetic.state.independence import sketch_similarity
+
+__all__ = ["canonical_url", "registrable_domain", "sketch_similarity", "text_sketch", "work_identity"]
+
 SHINGLE_WORDS = 5
-SKETCH_HASHES = 128
-CONTAINMENT_HASHES = 20
+SKETCH_HASHES = 256
 
 # fmt: off
 _TRACKING = frozenset((
@@ -37,7 +39,19 @@ _DOI = re.compile(r"10\.\d{4,9}/[^\s\"<>?#&]+", re.IGNORECASE)
 _MARKED_DOI = re.compile(r"(?:\bdoi(?:\.org/|:|\s)\s*)(10\.\d{4,9}/[^\s\"<>]+)", re.IGNORECASE)
 _HEAD_CHARACTERS = 3000
 
-_suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+# Copies that caches and archives keep carry the address of the page in their own.
+_KEPT_COPY = re.compile(
+    r"https?://(?:web\.archive\.org/web/\w+/|(?:www\.)?google\.[a-z.]+/amp/|[\w-]+\.cdn\.ampproject\.org/[a-z](?=/))"
+    r"/?(?P<secure>s/)?(?P<address>\S+)",
+    re.IGNORECASE,
+)
+_ARXIV_MIRROR = re.compile(
+    rf"https://(?:alphaxiv\.org/(?:abs|pdf|overview)|huggingface\.co/papers|arxiv-vanity\.com/papers)/({_ARXIV_ID})(?:v\d+)?"
+)
+_PREPRINT_FORM = re.compile(r"(10\.(?:1101|64898)/[\d.]+)v\d+(?:\.[a-z.-]+)?")
+
+# With the private part of the list: two blogs on one host (foo.github.io, bar.github.io) are two sites.
+_suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
 
 
 def canonical_url(url: str) -> str:
@@ -122,9 +136,9 @@ def registrable_domain(url: str) -> str:
     """The site a URL belongs to, as the unit of independence (D33): `news.bbc.co.uk` → `bbc.co.uk`. Offline.
 
     Under a suffix that the public suffix list lacks (`.example`) the last two labels; an IP address, `localhost` and a
-    bare suffix as they are; empty for what has no host.
+    bare suffix as they are; empty for what has no host. A copy in an archive or cache belongs to the site it copies.
     """
-    url = url.strip()
+    url = _copied_address(url.strip())
     if url.lower().startswith(("file:", "mailto:", "data:", "javascript:")):
         return ""
     try:
@@ -145,6 +159,17 @@ def registrable_domain(url: str) -> str:
     return host if found.suffix else ".".join(host.split(".")[-2:])
 
 
+def _copied_address(url: str) -> str:
+    """The address of the page that an archive's or a cache's address leads to; any other address as it is."""
+    found = _KEPT_COPY.fullmatch(url)
+    if not found:
+        return url
+    address = found["address"]
+    if address.lower().startswith(("http://", "https://")):
+        return address
+    return f"https://{address}" if "." in address.partition("/")[0] else url
+
+
 def work_identity(url: str, text: str, canonical_link: str | None = None) -> str:
     """The work behind a page (D33): `arxiv:…`, `doi:…`, else `canonical:…`, or '' for a local text that names nothing.
 
@@ -153,9 +178,10 @@ def work_identity(url: str, text: str, canonical_link: str | None = None) -> str
     it. A bibliography further down does not count. Where the publisher declares no canonical link, the work is the
     page's own address, so that a syndicated copy pointing at it is the same work.
     """
-    addresses = [canonical_url(address) for address in (url, canonical_link) if address]
+    addresses = [canonical_url(_copied_address(address.strip())) for address in (url, canonical_link) if address]
     for address in addresses:
-        if (path := urlsplit(address).path) and (named := _work_in_address(address, path)):
+        parts = urlsplit(address)
+        if named := _work_in_address(address, parts.path) or _work_in_address(address, parts.query):
             return named
     head = text[:_HEAD_CHARACTERS]
     dois = {_doi_work(found) for found in _MARKED_DOI.findall(head)}
@@ -168,10 +194,12 @@ def work_identity(url: str, text: str, canonical_link: str | None = None) -> str
     return f"canonical:{web[-1]}" if web else ""
 
 
-def _work_in_address(address: str, path: str) -> str:
+def _work_in_address(address: str, part: str) -> str:
     if address.startswith("https://arxiv.org/abs/"):
         return "arxiv:" + address.removeprefix("https://arxiv.org/abs/")
-    found = _DOI.search(unquote(path))
+    if mirrored := _ARXIV_MIRROR.fullmatch(address):
+        return f"arxiv:{mirrored[1]}"
+    found = _DOI.search(unquote(part))
     return _doi_work(found[0]) if found else ""
 
 
@@ -179,22 +207,27 @@ def _doi_work(doi: str) -> str:
     bare = doi.lower().rstrip(".,;:)]}'/").removesuffix(".pdf")
     for suffix in ("/full", "/abstract", "/pdf", "/epdf", "/html", "/fulltext"):
         bare = bare.removesuffix(suffix)
+    if preprint := _PREPRINT_FORM.fullmatch(bare):
+        bare = preprint[1]
     found = _ARXIV_DOI.fullmatch(bare)
     return f"arxiv:{found[1]}" if found else f"doi:{bare}"
 
 
 # Scripts written without spaces count a character as a word, else a paragraph would be one word.
 _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_BROKEN_WORD = re.compile(r"(?<=[^\W\d_])(?:[-\u2010]\s*\n\s*|\u00ad\s*)(?=[^\W\d_])")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
 
 
 def text_sketch(text: str) -> tuple[int, ...]:
-    """A FracMinHash of the text's word 5-shingles: (log2 of the scale, then at most 128 ascending 32-bit hashes).
+    """A FracMinHash of the text's word 5-shingles: (log2 of the scale, then at most 256 ascending 32-bit hashes).
 
-    Hashes below 2**32 / scale are kept. Case and punctuation do not count. Deterministic on every machine. A text of
-    fewer than five words is one shingle; a text without words has the sketch (0,).
+    Hashes below 2**32 / scale are kept. Case, punctuation, ligatures and hyphenation at line ends do not count.
+    Deterministic on every machine. A text of fewer than five words is one shingle; one without words has the sketch (0,).
     """
-    words = [word.encode() for word in _WORD.findall(unicodedata.normalize("NFC", text).casefold())]
+    whole = _INVISIBLE.sub("", _BROKEN_WORD.sub("", text))
+    words = [word.encode() for word in _WORD.findall(unicodedata.normalize("NFKC", whole).casefold())]
     if not words:
         return (0,)
     last = max(len(words) - SHINGLE_WORDS, 0)
@@ -206,22 +239,3 @@ def text_sketch(text: str) -> tuple[int, ...]:
         limit = 1 << (32 - scale)
         hashes = [value for value in hashes if value < limit]
     return (scale, *hashes)
-
-
-def sketch_similarity(a: Sequence[int], b: Sequence[int]) -> float:
-    """How alike two texts are by their sketches, 0 to 1: the larger of Jaccard and containment (D33).
-
-    Both are brought to the coarser scale first. Containment (the share of the smaller that is also in the larger: an
-    excerpt, a quotation at length) counts only where the smaller keeps at least 20 hashes, below which it is noise.
-    """
-    if len(a) < 2 or len(b) < 2:
-        return 0.0
-    limit = 1 << (32 - max(a[0], b[0]))
-    one = {value for value in a[1:] if value < limit}
-    other = {value for value in b[1:] if value < limit}
-    if not one or not other:
-        return 0.0
-    shared = len(one & other)
-    smaller = min(len(one), len(other))
-    containment = shared / smaller if smaller >= CONTAINMENT_HASHES else 0.0
-    return max(shared / len(one | other), containment)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from urllib.parse import urlsplit
 
 from zetetic.sources.extracted import Extracted, ExtractionFailure, addresses_in, bounded, iso_date, one_line, tidy
 from zetetic.sources.media_types import MARKDOWN
@@ -85,7 +86,11 @@ def url_line(text: str) -> tuple[str, str]:
 
 def is_web(value: str) -> bool:
     """True for an http or https address."""
-    return value.startswith(("http://", "https://"))
+    try:
+        parts = urlsplit(value)
+        return parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        return False
 
 
 def _work_address(fields: dict[str, str]) -> str | None:

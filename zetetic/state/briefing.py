@@ -62,6 +62,7 @@ def briefing(research: Research, files: Sequence[str] = ()) -> Briefing:
             c for c in research.challenges.values() if c.question_id == question_id or c.target_id in mine
         )
         pages = sum(1 for s in research.sources.values() if s.sha256 and s.question_id == question_id)
+    asked = tuple(r for r in log if r.tool != "fetch_page")  # pages are counted by what was read
     answer = attempt.answer if attempt else ""
     cited = attempt.claim_ids if attempt else ()
     established = any(c.status in ("VERIFIED", "UNVERIFIED") for c in claims)
@@ -87,9 +88,9 @@ def briefing(research: Research, files: Sequence[str] = ()) -> Briefing:
         question_id=question_id,
         outcome=attempt.outcome if attempt else "",
         turns=attempt.turns if attempt else 0,
-        queries=sum(not r.challenge_id for r in log),
-        queries_failed=sum(r.status not in ("ok", "no_results") for r in log),
-        challenge_queries=sum(bool(r.challenge_id) for r in log),
+        queries=sum(not r.challenge_id for r in asked),
+        queries_failed=sum(r.status not in ("ok", "no_results") for r in asked),
+        challenge_queries=sum(bool(r.challenge_id) for r in asked),
         pages_fetched=pages,
         claims_unverified=statuses("UNVERIFIED"),
         claims_verified=statuses("VERIFIED"),

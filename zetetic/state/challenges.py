@@ -12,7 +12,7 @@ from .decision import Accepted, Decision, refuse
 from .frontier_commands import decide_reopen, spawn_question
 from .research import Research, next_id
 from .values import ROOT, Challenge, Claim, Outcome, Strategy, TargetType
-from .wording import folded, new_terms, one_line
+from .wording import content_words, folded, new_terms, one_line
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 SEARCHED = frozenset({"ok", "no_results"})
@@ -137,6 +137,8 @@ def decide_record_result(
         )
     elif challenge.search_status not in SEARCHED and outcome != "inconclusive":
         missing.append(f"Its search ended as {challenge.search_status}: only inconclusive can be recorded.")
+    elif outcome == "survived" and challenge.search_status == "no_results" and _off_target(challenge):
+        missing.append("Its query speaks of something else, so that it found nothing says nothing: inconclusive.")
     if not evidence.strip():
         missing.append("Say in evidence what was found.")
     unknown = [s for s in source_ids if s not in research.sources]
@@ -172,6 +174,11 @@ def decide_record_result(
     told += [f"[{e.question.id}] added" for e in happened if isinstance(e, ev.QuestionAdded)]
     told += [f"{e.question_id} reopened" for e in happened if isinstance(e, ev.QuestionMoved)]
     return Accepted(tuple(happened), "; ".join(told))
+
+
+def _off_target(challenge: Challenge) -> bool:
+    """Whether a challenge's query shares no word with what it attacks."""
+    return not content_words(challenge.query) & content_words(f"{challenge.target_text} {challenge.negation}")
 
 
 def _weakened(

@@ -260,9 +260,36 @@ def uncited_sentences(report: str) -> tuple[str, ...]:
     return tuple(sentence for sentence in factual_sentences(report) if not cited_claims(sentence))
 
 
+_STATES = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|will|built|made|sold|won|died|cost|costs|causes|caused|became|contains)\b",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"(?:how|what|when|where|who|whom|whose|why|which|does|do|did|is|are|was|were|can|could|should|will|would|has|have)\b",
+    re.IGNORECASE,
+)
+
+
 def _is_factual(sentence: str) -> bool:
     bare = CITATION.sub("", sentence).strip(" \t*_\"'”’»)")
-    return re.search(r"[^\W_]", bare) is not None and bare[-1] not in "?？:：" and not _BOLD_LINE.match(sentence)
+    if re.search(r"[^\W_]", bare) is None:
+        return False
+    if bare[-1] in "?？":
+        return bare[0].isascii() and _ASKS.match(bare) is None  # "…, is it not?" asserts
+    if bare[-1] in ":：":
+        return re.search(r"\d", bare) is not None  # a lead-in to a list states no figure
+    return not _BOLD_LINE.match(sentence)
+
+
+def asserting_headings(report: str) -> tuple[str, ...]:
+    """Headings outside gaps that are statements rather than titles: they would go out uncited (D44)."""
+    found = []
+    for section in sections(report):
+        title = CITATION.sub("", section.title).strip()
+        asks = title.endswith(("?", "？")) and _ASKS.match(title)
+        if section.level and not section.gaps and not asks and len(title.split()) > 3 and _STATES.search(title):
+            found.append(section.title)
+    return tuple(found)
 
 
 def _blocks(body: str) -> Iterator[tuple[str, ...]]:
@@ -302,6 +329,8 @@ _INLINE = tuple(
     for pattern in (
         rf" ?\(\s*(?:(?:see|source|via|from|at)\b:?\s*)?<?{_URL}>?\s*\)",
         rf" ?<?{_URL}>?",
+        r" ?<?\b(?:[a-z][a-z0-9+.-]*(?::|&#0*58;|&colon;)//|mailto:)[^\s<>]+>?",
+        r" ?\b(?:[a-z0-9-]+\.)+[a-z]{2,}/[^\s<>\"']+(?<![.,;:!?])",
         r" ?\(?\b(?:doi:\s*)?10\.\d{4,9}/[^\s<>\"'\[\]]+(?<![.,;:!?])",
         rf" ?\[\s*\^?{_NUMBER}(?:\s*[,;–-]\s*\^?{_NUMBER})*(?:†[^\]]*)?\s*\]",
         rf" ?【(?!\s*{_ID})[^】]*】",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -10,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from . import events as ev
 from .breakers import breaker, ceiling_passed
-from .challenges import answer_refuted
+from .challenges import SEARCHED, answer_refuted
 from .decision import Accepted, Decision
 from .evolve import evolve, fold
 from .frontier import tried
@@ -25,6 +26,8 @@ RenderReport = Callable[[Research], str]
 Arm = Literal["judge", "verify", "critique", "completeness"]
 ARMS: tuple[Arm, ...] = ("judge", "verify", "critique", "completeness")
 UNAVAILABLE = "critique unavailable"
+NOTHING_RELEVANT = "read, nothing relevant"
+"""The note of a page that gave nothing (D30)."""
 CAN_COMPLETE = frozenset({"finalized", "frontier_exhausted"})
 """Reasons for which exploration may have ended in a run that is complete (D54)."""
 
@@ -128,7 +131,6 @@ def decide_route(
         unavailable=tuple(arm for arm in ARMS if not read[arm].answered),
         routing=routing,
         gates=_gates(research, attempt, read),
-        steer=_steer(research, attempt, read, verdict, routing.route),
         source_ids=tuple(
             s.id
             for s in research.sources.values()
@@ -152,6 +154,11 @@ def decide_route(
         new_evidence=attempt.new_evidence,
         at=at,
     )
+    reopens = attempt.kind == "report" and may_reopen(
+        evolve(research, ev.AttemptEvaluated(at=at, evaluation=evaluation)), at
+    )
+    steer = _steer(research, attempt, read, verdict, routing.route, reopens)
+    evaluation = evaluation.model_copy(update={"steer": steer})
     streak: Literal["", "unverified", "unproductive"] = ""
     if resets in ("unverified", "unproductive"):
         streak = "unverified" if resets == "unverified" else "unproductive"
@@ -254,6 +261,10 @@ def _report_routed(
             caused_by=f"attempt:{attempt.number}",
             at=at,
         )
+        asked = spawned.question.model_copy(
+            update={"rationale": "the evaluation of the report found it missing", "steer": evaluation.steer}
+        )
+        spawned = spawned.model_copy(update={"question": asked, "reason": asked.rationale})
         return [spawned, ev.PhaseChanged(at=at, phase="exploration", reason="reopened", detail=one_line(hole, 300))]
     if route in ("Answered", "Reported"):
         return [end_of_report(research, at, answered=route == "Answered", render=render)]
@@ -285,28 +296,84 @@ def with_report(research: Research, ended: ev.RunEnded, render: RenderReport | N
     return ended.model_copy(update={"report": render(evolve(research, ended))})
 
 
-def _steer(research: Research, attempt: Attempt, read: Mapping[Arm, ArmResult], verdict: Verdict, route: str) -> str:
-    """What the next attempt is told: the judge's sentence, then everything the arms found (A4, A5, A15, A16)."""
+def _steer(
+    research: Research, attempt: Attempt, read: Mapping[Arm, ArmResult], verdict: Verdict, route: str, reopens: bool
+) -> str:
+    """What the next attempt is told: the judge's sentence, the approach, what the arms found (A4, A5, A15, A16).
+
+    Each part is as long as one directive at most; of a list, what does not fit is counted.
+    """
     if route in ("Answered", "Reported"):
         return ""
-    parts: list[str] = []
-    if verdict == "Restart":
-        parts.append("Start afresh: the last direction is discarded.")
-    if read["judge"].guidance:
-        parts.append(one_line(read["judge"].guidance))
+    room = research.thresholds.directive_max_chars
+    parts = ["Start afresh: the last direction is discarded."] if verdict == "Restart" else []
+    parts.append(sentence(read["judge"].guidance, room))
     if attempt.next_query:
-        parts.append(f"Start from the query {attempt.next_query!r} ({attempt.why}).")
-    if not read["completeness"].passed:
-        parts += [f"Missing: {one_line(m)}" for m in read["completeness"].findings]
-    parts += [f"Not verified: {one_line(f)}" for f in read["verify"].findings]
-    parts += [f"Objection: {one_line(o)}" for o in read["critique"].findings if o != UNAVAILABLE]
+        parts.append(f"Start from the query {attempt.next_query!r} ({one_line(attempt.why, room)}).")
     if route == "Diversify":
-        spent = [f'"{r.query}"' for r in tried(research, attempt.question_id)]
-        parts.append(
-            "Change the approach: other sources, another strategy, rewrite_question, or add_question for the missing."
-            + (f" These queries are spent: {', '.join(spent)}." if spent else "")
-        )
-    return " ".join(parts)
+        parts.append(_other_approach(research, attempt, reopens))
+    elif verdict != "Restart":
+        parts.append("Keep the approach and mend what is named here.")
+    found = [f"Missing: {m}" for m in read["completeness"].findings if not read["completeness"].passed]
+    found += [f"Not verified: {f}" for f in read["verify"].findings]
+    found += [f"Objection: {o}" for o in read["critique"].findings if o != UNAVAILABLE]
+    parts.append(as_many_as_fit([sentence(f, room) for f in found], room, " ", "(+{} more found wanting.)"))
+    if route == "Diversify" and (attempt.kind == "question" or reopens):
+        parts += [_read_so_far(research, attempt, room), _spent(research, attempt, room)]
+    return " ".join(part for part in parts if part)
+
+
+def _other_approach(research: Research, attempt: Attempt, reopens: bool) -> str:
+    if attempt.kind == "report":
+        if reopens:
+            return "Exploration is reopened for what is missing: other sources and another strategy than before."
+        return "Exploration stays closed: rewrite the report, and state under '## Gaps' what is missing."
+    other = "Change the approach: other sources, another strategy,"
+    if attempt.question_id == ROOT:  # the objective is the user's and stays as it is
+        return f"{other} or add_question for the missing part."
+    return f"{other} rewrite_question if it cannot be answered as put, or add_question for the missing part."
+
+
+def _read_so_far(research: Research, attempt: Attempt, room: int) -> str:
+    """Whose pages were read for it, most first: the kind of source that did not do (A16)."""
+    pages = [s for s in research.sources.values() if s.sha256]
+    if attempt.kind == "question":
+        cited = {link.source_id for c in research.claims_of(attempt.question_id) for link in c.evidence}
+        pages = [s for s in pages if s.question_id == attempt.question_id or s.id in cited]
+    counted = Counter("local documents" if s.domain.startswith("local:") else s.domain for s in pages)
+    barren = Counter(s.domain for s in pages if s.note == NOTHING_RELEVANT)
+    told = [
+        f"{domain} ({count} {'page' if count == 1 else 'pages'}"
+        + (f", nothing relevant in {barren[domain]})" if barren[domain] else ")")
+        for domain, count in counted.most_common()
+    ]
+    listed = as_many_as_fit(told, room, ", ", "and {} other sites")
+    return f"Read so far: {listed}." if listed else ""
+
+
+def _spent(research: Research, attempt: Attempt, room: int) -> str:
+    """The queries that were run, challenges' too, word for word; where not all fit, the latest and a count (A16)."""
+    log = research.all_queries() if attempt.kind == "report" else tried(research, attempt.question_id)
+    run = [r.query for r in sorted(log, key=lambda r: r.at) if r.tool != "fetch_page" and r.status in SEARCHED]
+    latest_first = [f'"{query}"' for query in reversed(dict.fromkeys(run))]
+    listed = as_many_as_fit(latest_first, room, ", ", "and {} earlier ones")
+    return f"These queries are spent: {listed}." if listed else ""
+
+
+def sentence(text: str, room: int) -> str:
+    """A finding on one line, in at most `room` characters, with its full stop."""
+    flat = one_line(text, room)
+    return flat if not flat or flat[-1] in ".!?…" else f"{flat}."
+
+
+def as_many_as_fit(items: Sequence[str], room: int, joint: str, rest: str) -> str:
+    """The first items, joined, in at most about `room` characters; `rest` says how many were left out."""
+    shown: list[str] = []
+    for item in items:
+        if shown and len(joint.join([*shown, item])) > room:
+            return joint.join([*shown, rest.format(len(items) - len(shown))])
+        shown.append(item)
+    return joint.join(shown)
 
 
 def _gates(research: Research, attempt: Attempt, read: Mapping[Arm, ArmResult]) -> tuple[GateResult, ...]:

@@ -103,11 +103,12 @@ def _run(
         | ev.BudgetAsked
     ),
 ) -> dict[str, Any]:
+    changes: dict[str, Any]
     match e:
         case ev.RunOpened():
             return _opened(e)
         case ev.RunResumed():
-            changes: dict[str, Any] = {
+            changes = {
                 "status": "running",
                 "stop_reason": r.exploration_stop,
                 "stop_detail": r.exploration_detail,
@@ -143,11 +144,16 @@ def _run(
                 "attempt": attempt,
             }
         case ev.TurnClosed():
-            return {
+            changes = {
                 "action": e.action or r.action,
                 "provider_errors": r.provider_errors + 1 if e.provider_failed else 0,
                 "reminders": 0 if e.called_tools else r.reminders + 1,
             }
+            if e.provider_failed:  # nothing was done, so neither attempt nor planning is charged (A11); the run is
+                changes["stage_streak"] = max(0, r.stage_streak - int(r.attempt is None))
+                if r.attempt is not None:
+                    changes["attempt"] = r.attempt.model_copy(update={"turns": max(0, r.attempt.turns - 1)})
+            return changes
         case ev.AtomicDeclared():
             return {"atomic_reason": e.reason}
         case ev.DirectiveGiven():
@@ -421,13 +427,26 @@ def _attempt(
                 return {}
             proposal = e.model_dump(exclude={"v", "at", "event"})
             proposal["claim_ids"] = e.claim_ids
-            return {"attempt": r.attempt.model_copy(update={"ended": True, **proposal})}
+            ended = {"attempt": r.attempt.model_copy(update={"ended": True, **proposal})}
+            return ended | _unheard(r) if e.outcome in ("breaker", "ceiling", "time") else ended
         case ev.AttemptEvaluated():
             return _evaluated(r, e)
         case ev.AttemptClosed():
-            return {"attempt": None}
+            return {"attempt": None} | _unheard(r)
         case _:
             assert_never(e)
+
+
+def _unheard(r: Research) -> dict[str, Any]:
+    """The directives that wait again, since the attempt that got them ended before a model was asked (A24)."""
+    if r.attempt is None or r.attempt.tokens:
+        return {}
+    number = r.attempt.number
+    return {
+        "directives": tuple(
+            d.model_copy(update={"delivered_in": 0}) if d.delivered_in == number else d for d in r.directives
+        )
+    }
 
 
 def _evaluated(r: Research, e: ev.AttemptEvaluated) -> dict[str, Any]:

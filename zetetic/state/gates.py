@@ -114,6 +114,10 @@ def finalization_gate(research: Research, report: str) -> tuple[str, ...]:
     absent = [i for i in must_stand_under_gaps(research) if i not in named]
     if absent:
         missing.append(f"These questions were not answered and must stand under a heading 'Gaps': {', '.join(absent)}.")
+    asserting = citations.asserting_headings(body)
+    if asserting:
+        shown = " / ".join(one_line(h, 80) for h in asserting[:5])
+        missing.append(f"Headings are titles, not statements; these state something without a claim: {shown}")
     bare = citations.uncited_sentences(body)
     if bare:
         shown = " / ".join(one_line(s, 100) for s in bare[:5])

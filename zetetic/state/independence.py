@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from .research import Research
 from .thresholds import Thresholds
 from .values import Claim, Evidence, Source
+from .wording import words
 
-SMALL_TEXT = 20
+SMALL_TEXT = 10
 """Hashes below which containment of one text in another says nothing."""
+SAME_WORDS = 12
+"""Words in a row from which two quotes are one wording: texts of different authors on one subject share 11 at most."""
 
 
 def sketch_similarity(a: Sequence[int], b: Sequence[int]) -> float:
@@ -46,17 +50,51 @@ def common_origin(a: Source, b: Source, thresholds: Thresholds) -> str:
     return ""
 
 
+def common_wording(one: Evidence, other: Evidence) -> str:
+    """Why two quotes are one statement, or '': what is repeated word for word was written once (D33).
+
+    Whoever wrote it, the page that repeats it adds nothing of its own, whether it says whom it repeats or not.
+    """
+    shared = _runs(one.quote) & _runs(other.quote)
+    return f"{one.source_id} and {other.source_id} say it in the same words" if shared else ""
+
+
+def _runs(quote: str) -> frozenset[tuple[str, ...]]:
+    said = words(quote)
+    return frozenset(said[at : at + SAME_WORDS] for at in range(len(said) - SAME_WORDS + 1))
+
+
+def names_as_source(quote: str, source: Source) -> bool:
+    """Whether a quote names another source by its site or its DOI, so that it passes on what that one says."""
+    for name in (source.domain, source.work_id.removeprefix("doi:")):
+        if "." in name and ":" not in name:
+            if re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", quote, re.IGNORECASE):
+                return True
+    return False
+
+
 def origins(research: Research, links: Sequence[Evidence]) -> tuple[tuple[str, ...], ...]:
     """The linked sources grouped by common origin; each group counts once."""
-    groups: list[list[Source]] = []
+    groups: list[list[tuple[Source, Evidence]]] = []
     for link in links:
         source = research.sources.get(link.source_id)
         if source is None:
             continue
-        near = [g for g in groups if any(common_origin(source, other, research.thresholds) for other in g)]
-        merged = [source, *(s for g in near for s in g)]
-        groups = [g for g in groups if g not in near] + [merged]
-    return tuple(tuple(s.id for s in group) for group in groups)
+        own = (source, link)
+        near = [group for group in groups if any(_one_origin(own, other, research.thresholds) for other in group)]
+        groups = [group for group in groups if group not in near]
+        groups.append([own, *(other for group in near for other in group)])
+    return tuple(tuple(source.id for source, _ in group) for group in groups)
+
+
+def _one_origin(one: tuple[Source, Evidence], other: tuple[Source, Evidence], thresholds: Thresholds) -> bool:
+    (source, link), (known, linked) = one, other
+    return bool(
+        common_origin(source, known, thresholds)
+        or common_wording(link, linked)
+        or names_as_source(link.quote, known)
+        or names_as_source(linked.quote, source)
+    )
 
 
 def independent_support(research: Research, claim: Claim) -> int:

@@ -388,6 +388,16 @@ def prompt_notes(notes: Notes | Research, max_tokens: int) -> str:
     return "\n".join(part for part in (records, _newest_scratch(scratch, limit - len(records) - 1) or bare) if part)
 
 
+def record_lines(research: Research) -> list[str]:
+    """The lines of the prompt's notes in their order and unshortened, those of Scratch last."""
+    return [*map(_line, _ordered(research)), *filter(None, _scratch(research).strip().split("\n"))]
+
+
+def claim_record(claim: Claim) -> str:
+    """A claim's line among them."""
+    return _line(_claim_entry(_datapoint_line(claim) if claim.kind == "datapoint" else _claim_line(claim)))
+
+
 def notes_tokens(notes: Notes | Research) -> int:
     """The size of the unshortened view, in tokens; over `notes_max_tokens` a consolidation turn is due (D29)."""
     notes = notes_of(notes) if isinstance(notes, Research) else notes
@@ -410,13 +420,8 @@ def _entries(notes: Notes) -> list[_Entry]:
         _Entry("source", s.id, f"[{s.id}] {s.url}", f'"{s.title.replace(chr(34), chr(39))}" ({s.domain}) {s.note}')
         for s in notes.sources
     ]
-    for claim in (*notes.verified, *notes.unverified, *notes.contradictions):
-        if isinstance(claim, ClaimLine):
-            text = claim.text + (f" (check: {claim.check})" if claim.check else "")
-            lines.append(_Entry("claim", claim.id, f"[{claim.id}] {claim.status}", text, claim.sources))
-    for number in notes.datapoints:
-        text = f"{number.value} | {number.unit} | {number.context}"
-        lines.append(_Entry("claim", number.id, f"[{number.id}] {number.status}", text, number.sources))
+    claims = (*notes.verified, *notes.unverified, *notes.contradictions, *notes.datapoints)
+    lines += [_claim_entry(line) for line in claims if not isinstance(line, ContradictionLine)]
     for pair in notes.contradictions:
         if isinstance(pair, ContradictionLine):
             lines.append(_Entry("pair", pair.question_id or pair.other_id, _render_contradiction(pair)[2:]))
@@ -424,6 +429,14 @@ def _entries(notes: Notes) -> list[_Entry]:
         head = f"{gap.question_id or ''} {gap.kind}:".lstrip()
         lines.append(_Entry("gap", gap.question_id or "", head, gap.text))
     return lines
+
+
+def _claim_entry(line: ClaimLine | DatapointLine) -> _Entry:
+    if isinstance(line, DatapointLine):
+        text = f"{line.value} | {line.unit} | {line.context}"
+    else:
+        text = line.text + (f" (check: {line.check})" if line.check else "")
+    return _Entry("claim", line.id, f"[{line.id}] {line.status}", text, line.sources)
 
 
 def _ordered(research: Research) -> list[_Entry]:

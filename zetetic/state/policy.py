@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -43,8 +43,10 @@ LADDER: tuple[Rung, ...] = (
     Rung("7", "Retry", ()),
 )
 
-_BOOLEANS = ("blocked", "expired", "verified", "complete")
-_COUNTERS = ("attempts", "unverified_streak", "unproductive_streak")
+FLAGS = tuple(dict.fromkeys(c for rung in LADDER for c in rung.when if isinstance(c, str)))
+COUNTERS = tuple(dict.fromkeys(c[0] for rung in LADDER for c in rung.when if isinstance(c, tuple)))
+EXACT = 2**53 - 1
+"""The largest whole number that every reader of JSON holds exactly; no run counts so far."""
 
 
 def limits_of(thresholds: Thresholds) -> dict[str, int]:
@@ -52,30 +54,38 @@ def limits_of(thresholds: Thresholds) -> dict[str, int]:
     return {name: int(getattr(thresholds, field)) for name, field in LIMITS.items()}
 
 
-def rung_for(signals: dict[str, Any]) -> Rung | None:
-    """The first rung that holds, or None where a field is missing or of the wrong kind."""
-    limits = signals.get("thresholds")
-    if not isinstance(limits, dict):
-        return None
-    if any(type(signals.get(name)) is not bool for name in _BOOLEANS):
-        return None
-    if any(type(signals.get(name)) is not int for name in _COUNTERS) or any(
-        type(limits.get(name)) is not int for name in LIMITS
-    ):
+def is_count(value: object) -> bool:
+    """Whether a value is a whole number from 0 on. 2.0 is one: JSON, and with it jq, knows one kind of number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return 0 <= value <= EXACT and value == int(value)
+
+
+def is_readable(signals: object) -> bool:
+    """Whether signals are a routing record of which no field is missing, null or of the wrong kind (A18)."""
+    if not isinstance(signals, dict) or not isinstance(limits := signals.get("thresholds"), dict):
+        return False
+    counts = [*(signals.get(name) for name in COUNTERS), *(limits.get(name) for name in LIMITS)]
+    return all(isinstance(signals.get(name), bool) for name in FLAGS) and all(map(is_count, counts))
+
+
+def rung_for(signals: Any, ladder: Sequence[Rung] = LADDER) -> Rung | None:
+    """The first rung that holds, or None where the signals cannot be read: then Blocked stands in (`parse_default`)."""
+    if not is_readable(signals):
         return None
 
     def holds(condition: str | tuple[str, str]) -> bool:
         if isinstance(condition, tuple):
             counter, limit = condition
-            return bool(signals[counter] >= limits[limit])
+            return bool(signals[counter] >= signals["thresholds"][limit])
         return bool(signals[condition])
 
-    return next(rung for rung in LADDER if all(holds(c) for c in rung.when))
+    return next((rung for rung in ladder if all(map(holds, rung.when))), None)
 
 
-def route(signals: dict[str, Any]) -> Route:
+def route(signals: Any, ladder: Sequence[Rung] = LADDER) -> Route:
     """The route for one attempt's signals. A missing or null field gives Blocked, on purpose (A18)."""
-    rung = rung_for(signals)
+    rung = rung_for(signals, ladder)
     return "Blocked" if rung is None else rung.route
 
 

@@ -29,7 +29,7 @@ def decide_open(
     criteria: Sequence[str] = (),
     scope: str = "",
     exclusions: Sequence[str] = (),
-    directives: Sequence[str] = (),
+    directives: Sequence[object] = (),
     user: str = "",
     mode: Mode = "bounded-research",
     model: str = "",
@@ -64,12 +64,14 @@ def decide_open(
         fault = directive_fault(text, thresholds)
         if fault:
             return refuse(fault)
-        opened.append(ev.DirectiveGiven(at=at, number=number, text=text))
+        opened.append(ev.DirectiveGiven(at=at, number=number, text=str(text), who=user or "user"))
     return Accepted(tuple(opened), f"run {run_id} opened")
 
 
-def directive_fault(text: str, thresholds: Thresholds) -> str:
+def directive_fault(text: object, thresholds: Thresholds) -> str:
     """Why a directive cannot be taken, or '' (A24)."""
+    if not isinstance(text, str):
+        return f"A directive is a text, not a {type(text).__name__}: say what the next attempt should do."
     if not text.strip():
         return "The directive is blank: say what the next attempt should do."
     if len(text) > thresholds.directive_max_chars:
@@ -77,13 +79,29 @@ def directive_fault(text: str, thresholds: Thresholds) -> str:
     return ""
 
 
-def decide_direct(research: Research, text: str, who: str = "user", *, at: datetime) -> Decision:
+def decide_direct(research: Research, text: object, who: str = "user", *, at: datetime) -> Decision:
     """Takes a person's directive for the next attempt, verbatim (A24)."""
+    if research.status == "complete":
+        return refuse("The run is complete, so no attempt would get this; ask a new question in a new run.")
     fault = directive_fault(text, research.thresholds)
     if fault:
         return refuse(fault)
-    given = ev.DirectiveGiven(at=at, number=len(research.directives) + 1, text=text, who=who)
+    given = ev.DirectiveGiven(at=at, number=len(research.directives) + 1, text=str(text), who=who)
     return Accepted((given,), f"directive {given.number} waits for the next attempt")
+
+
+def decide_directives(research: Research, texts: Sequence[object], who: str = "user", *, at: datetime) -> Decision:
+    """Takes what came through the graph's channel, each on its own: a bad one is named and changes nothing (A24)."""
+    happened: list[ev.Event] = []
+    told: list[str] = []
+    for text in texts:
+        taken = decide_direct(fold(research, happened), text, who, at=at)
+        if isinstance(taken, Accepted):
+            happened += taken.events
+            told.append(taken.message)
+        else:
+            told.append(f"directive refused: {' '.join(taken.missing)}")
+    return Accepted(tuple(happened), "; ".join(told))
 
 
 def decide_resume(

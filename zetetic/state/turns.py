@@ -8,7 +8,7 @@ from typing import get_args
 
 from . import events as ev
 from .answers import decide_bound
-from .breakers import attempt_affordable, breaker, budget_left, ceiling_passed
+from .breakers import attempt_affordable, breaker, budget_left, time_is_up, work_seconds
 from .decision import Accepted, Decision
 from .evaluation import RenderReport, conclude_exploration, end_of_report, released, with_report
 from .evolve import evolve
@@ -43,6 +43,8 @@ FRONTIER_TOOLS = frozenset(
 CHALLENGE_TOOLS = frozenset({"challenge", "record_challenge_result"})
 ATTEMPT_TOOLS = frozenset({"resolve_question", "retry_question"})
 LAST_RESORT = frozenset({"abort", "escalate_budget"})
+OUT_OF_TIME = "time"
+"""What stands for a provider's trouble in a turn that its own deadline cut off: no provider is to blame (A21)."""
 
 
 class _Log:
@@ -70,7 +72,7 @@ def decide_turn(research: Research, *, at: datetime, render: RenderReport, worke
         fired = breaker(research, at)
         if fired is not None:
             if research.attempt is not None:
-                expired = ceiling_passed(research, at)
+                expired = time_is_up(research, at)
                 return decide_bound(research, "ceiling" if expired else "breaker", expired=expired, at=at)
             log.add(*conclude_exploration(research, f"breaker:{fired}", at=at))
         elif research.attempt is None:
@@ -245,7 +247,12 @@ def decide_update(
     at: datetime,
     render: RenderReport,
 ) -> Decision:
-    """Closes a turn: what the model did, provider failures, and the bounds of the attempt (A11, A12, A21, A26)."""
+    """Closes a turn: what the model did, provider failures, and the bounds of the attempt (A11, A12, A21, A26).
+
+    `provider_failed` names the provider of which every call failed; OUT_OF_TIME where the deadline cut the turn off.
+    """
+    cut_off = provider_failed == OUT_OF_TIME
+    provider_failed = "" if cut_off else provider_failed
     log = _Log(research)
     log.add(
         ev.TurnClosed(
@@ -271,7 +278,7 @@ def decide_update(
     attempt = r.attempt
     if attempt is not None and not attempt.ended:
         if attempt.kind == "question":
-            _bound(log, at)
+            _bound(log, at, cut_off)
         elif budget_left(r, at).turns <= 0 or attempt.turns >= t.attempt_turns:
             _last_turn_spent(log, at, render)
     return log.done("turn closed")
@@ -288,17 +295,17 @@ def _unaffordable(log: _Log, at: datetime, render: RenderReport) -> None:
     log.add(*conclude_exploration(log.research, "breaker:tokens", at=at))
 
 
-def _bound(log: _Log, at: datetime) -> None:
+def _bound(log: _Log, at: datetime, cut_off: bool) -> None:
     r = log.research
     attempt = r.attempt
     assert attempt is not None
-    if ceiling_passed(r, at):
+    if time_is_up(r, at):
         log.add(ev.AttemptEnded(at=at, outcome="ceiling", expired=True))
     elif breaker(r, at) is not None:
         log.add(ev.AttemptEnded(at=at, outcome="breaker"))
     elif attempt.turns >= r.thresholds.attempt_turns:
         log.add(ev.AttemptEnded(at=at, outcome="turns"))
-    elif (at - attempt.started_at).total_seconds() - attempt.paused_seconds >= r.thresholds.attempt_seconds:
+    elif cut_off or work_seconds(r, at) <= 0:
         log.add(ev.AttemptEnded(at=at, outcome="time"))
 
 

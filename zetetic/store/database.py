@@ -50,7 +50,7 @@ class Database:
         Raises StoreError, and leaves the file as it is, when it belongs to another program or a newer version, is no
         database, or cannot be written.
         """
-        path = sqlite_path(database)
+        path = await asyncio.to_thread(sqlite_path, database)  # a relative path asks for the working folder
         await asyncio.to_thread(inspected, path)
         opened = cls(path, _engine(path))
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Literal
@@ -18,14 +19,22 @@ from zetetic.sources import (
     merged_search,
 )
 from zetetic.state import events as ev
-from zetetic.state.challenges import where_logged
+from zetetic.state.challenges import SEARCHED, where_logged
+from zetetic.state.claims import without_citations
 from zetetic.state.evolve import evolve
+from zetetic.state.frontier import tried
+from zetetic.state.independence import sketch_similarity
 from zetetic.state.research import Research, next_id
 from zetetic.state.values import PendingExtraction, QueryRecord, SearchOutcome, Source
 from zetetic.state.wording import folded, one_line
 
 from . import schemas as s
 from .text import fenced, hits_text
+
+_SEARCH_MARKS = re.compile(r'["“”„«»+#*:]|(?<!\S)-(?=\S)')
+
+
+NOTHING_RELEVANT = "read, nothing relevant"
 
 
 class PageRead(BaseModel):
@@ -78,6 +87,10 @@ def refusal(research: Research, args: s.WebSearch | s.FetchPage, canonical: str 
             return f"{args.challenge_id} is closed."
         if isinstance(args, s.WebSearch) and folded(args.query) != folded(challenge.query):
             return f"{args.challenge_id} registered the query {challenge.query!r}: run that one, word for word."
+    if isinstance(args, s.WebSearch):
+        earlier = asked_before(research, args.query)
+        if earlier is not None:
+            return _earlier_outcome(research, earlier)
     if isinstance(args, s.FetchPage):
         if canonical in research.bad_urls:
             return f"{args.url} was tried before and cannot be used: {research.bad_urls[canonical]}"
@@ -87,6 +100,46 @@ def refusal(research: Research, args: s.WebSearch | s.FetchPage, canonical: str 
                 "Search first."
             )
     return ""
+
+
+def asked_before(research: Research, query: str) -> QueryRecord | None:
+    """The search on the question at hand that this query would repeat, or None (A16, D18).
+
+    A search that failed may be run again, and so may a registered challenge that was not run. Words count as in D18,
+    but marks that a search reads, such as quotation marks, make another query.
+    """
+    wanted = _search_text(query)
+    if any(
+        _search_text(c.query) == wanted and not (c.executed and c.search_status in SEARCHED)
+        for c in research.open_challenges()
+    ):
+        return None
+    return next(
+        (
+            record
+            for record in reversed(tried(research, where_logged(research)))
+            if record.tool == "web_search" and record.status in SEARCHED and _search_text(record.query) == wanted
+        ),
+        None,
+    )
+
+
+def _search_text(query: str) -> tuple[str, list[str]]:
+    return folded(query), _SEARCH_MARKS.findall(query)
+
+
+def _earlier_outcome(research: Research, earlier: QueryRecord) -> str:
+    """What the query brought when it was run, so that nothing is lost by not running it again."""
+    when = f" in attempt {earlier.attempt}" if earlier.attempt else ""
+    read = {url: x.id for x in research.sources.values() if x.sha256 for url in (x.url, x.final_url, x.canonical)}
+    known = {url: read.get(url) or read.get(canonical_url(url)) for url in earlier.urls}
+    hits = "".join(f"\n- {url}" + (f" (read: {source})" if source else "") for url, source in known.items())
+    open_ids = [c.id for c in research.open_challenges() if c.id == earlier.challenge_id]
+    due = f" Its result is due: record_challenge_result for {open_ids[0]}." if open_ids else ""
+    return (
+        f'"{earlier.query}" was run on {earlier.question_id} before{when}, so it is spent and not run again: '
+        f"{earlier.outcome or earlier.status}. Take what it found, or ask in other words.{due}{hits}"
+    )
 
 
 def is_discovered(research: Research, url: str) -> bool:
@@ -243,15 +296,17 @@ def _page_observed(research: Research, result: ReadResult, page: PageRead, add: 
     known = seen_before(research, page.canonical)
     if known is not None:
         return f"{known.id} is this page and was read already; its claims stand in the notes."
+    copied = next((o.id for o in research.sources.values() if is_copy(o, page.sha256, page.sketch, research)), "")
+    note = "; ".join(part for part in (page.note, f"nearly the same text as {copied}" if copied else "") if part)
     source = Source(
         id=next_id("s", research.sources),
         url=page.url,
         canonical=page.canonical,
         final_url=page.final_url,
         domain=page.domain,
-        title=one_line(page.title, 200),
+        title=without_citations(one_line(page.title, 200)),
         published=page.published,
-        note=page.note,
+        note=note,
         sha256=page.sha256,
         length=page.length,
         work_id=page.work_id,
@@ -268,6 +323,14 @@ def _page_observed(research: Research, result: ReadResult, page: PageRead, add: 
     if page.length > research.thresholds.extraction_threshold:
         return f"{facts}: {page.length} characters, shown in the next turn for extraction"
     return facts + "\n@text"
+
+
+def is_copy(known: Source, sha256: str, sketch: tuple[int, ...], research: Research) -> bool:
+    """Whether a page is, nearly word for word, one that was read before (D33)."""
+    if not known.sha256:
+        return False
+    alike = sketch_similarity(known.sketch, sketch) >= research.thresholds.near_duplicate_share
+    return known.sha256 == sha256 or alike
 
 
 def with_text(told: str, source_id: str, text: str) -> str:
@@ -328,7 +391,8 @@ def uncommitted(research: Research, source_ids: Sequence[str]) -> tuple[Source, 
     found = []
     for source_id in source_ids:
         source = research.sources.get(source_id)
-        if source is not None and source.sha256 and not source.note and source_id not in used | waiting:
+        read = source is not None and NOTHING_RELEVANT in source.note
+        if source is not None and source.sha256 and not read and source_id not in used | waiting:
             found.append(source)
     return tuple(found)
 

@@ -8,12 +8,17 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from zetetic.state.values import Outcome, QuestionKind, Stance, Strategy, TargetType
 
-Line = Annotated[str, Field(max_length=600)]
+LINE = 600
+"""Characters of a text argument unless its schema names another length; the system text says so once for all."""
+Line = Annotated[str, Field(max_length=LINE)]
 Short = Annotated[str, Field(max_length=200)]
 Text = Annotated[str, Field(max_length=4000)]
-QuestionId = Annotated[str, Field(max_length=20, description="like q_002")]
-ClaimId = Annotated[str, Field(max_length=20, description="like c_002 or d_001")]
-SourceId = Annotated[str, Field(max_length=20, description="like s_002")]
+ID = 20
+"""Characters of an id; what ids look like is said in the system text as well."""
+Id = Annotated[str, Field(max_length=ID)]
+QuestionId = Id
+ClaimId = Id
+SourceId = Id
 Priority = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -24,7 +29,7 @@ class Args(BaseModel):
 
 
 class FrontierNext(Args):
-    """Take the next question. With atomic_reason: the objective needs no sub-questions, because …"""
+    """Take the next question. With atomic_reason: the objective needs no sub-questions, because ..."""
 
     atomic_reason: Line = ""
 
@@ -33,7 +38,7 @@ class FrontierView(Args):
     """Look at the questions of one status, or at one question with its query log."""
 
     status: Literal["", "pending", "in_progress", "resolved", "blocked", "unresolvable", "pruned"] = ""
-    id: Annotated[str, Field(max_length=20)] = ""
+    id: Id = ""
 
 
 class AddQuestion(Args):
@@ -116,9 +121,7 @@ class ClaimEntry(Args):
     text: Line
     quote: Line
     source_id: SourceId
-    question_id: Annotated[
-        str, Field(max_length=20, description="the open question it answers, if not the current")
-    ] = ""
+    question_id: Id = Field("", description="if not the current question")
 
 
 class DatapointEntry(Args):
@@ -129,7 +132,7 @@ class DatapointEntry(Args):
     context: Line
     quote: Line
     source_id: SourceId
-    question_id: Annotated[str, Field(max_length=20)] = ""
+    question_id: Id = ""
 
 
 class NotesAppend(Args):
@@ -192,7 +195,7 @@ class ChallengeArgs(Args):
     """Attack a claim, the drafted answer (target_text) or the conclusion. Runs nothing: run the query afterwards."""
 
     target_type: TargetType
-    target_id: Annotated[str, Field(max_length=20)] = ""
+    target_id: Id = ""
     target_text: Annotated[str, Field(max_length=3000)] = ""
     negation: Line = Field(description="the belief turned round")
     strategy: Strategy
@@ -203,18 +206,18 @@ class ChallengeArgs(Args):
 class RecordResult(Args):
     """Close a challenge with its verdict, after its query was run."""
 
-    challenge_id: Annotated[str, Field(max_length=20)]
+    challenge_id: Id
     outcome: Outcome
     evidence: Line
     source_ids: list[SourceId] = Field(default=[], max_length=20)
-    result_claim_id: Annotated[str, Field(max_length=20)] = ""
+    result_claim_id: Id = ""
     amended_text: Annotated[str, Field(max_length=2000)] = ""
 
 
 class ChallengesView(Args):
     """List challenges of one target or status."""
 
-    target_id: Annotated[str, Field(max_length=20)] = ""
+    target_id: Id = ""
     status: Literal["", "open", "closed"] = ""
 
 
@@ -222,14 +225,14 @@ class WebSearch(Args):
     """Search. With challenge_id it runs that challenge's registered query."""
 
     query: Annotated[str, Field(min_length=1, max_length=400)]
-    challenge_id: Annotated[str, Field(max_length=20)] = ""
+    challenge_id: Id = ""
 
 
 class FetchPage(Args):
     """Read a page that a search or a page gave; several calls in one turn read several."""
 
     url: Annotated[str, Field(min_length=1, max_length=2000)]
-    challenge_id: Annotated[str, Field(max_length=20)] = ""
+    challenge_id: Id = ""
 
 
 class SetCriteria(Args):
@@ -304,9 +307,13 @@ READS = frozenset({"web_search", "fetch_page"})
 """Tools that reach outside; the others are decisions on the research, or views of it."""
 
 
-def _concise(schema: Any) -> Any:
-    """A JSON schema without titles and inherited class texts, with references resolved in place."""
-    definitions = schema.get("$defs", {}) if isinstance(schema, dict) else {}
+_UNSAID = ("title", "$defs", "additionalProperties", "minLength", "maxItems")
+"""What a prompt pays for at every turn and no model acts on; the values check it all the same."""
+
+
+def _concise(schema: dict[str, Any]) -> Any:
+    """A JSON schema in few words: references resolved, and nothing that goes without saying."""
+    definitions = schema.get("$defs", {})
 
     def walk(node: Any, *, top: bool = False, names: bool = False) -> Any:
         if isinstance(node, list):
@@ -316,9 +323,17 @@ def _concise(schema: Any) -> Any:
         if names:  # the keys are the arguments' own names
             return {name: walk(value) for name, value in node.items()}
         if "$ref" in node:
-            resolved = walk(definitions[node["$ref"].rsplit("/", 1)[-1]])
-            return {**resolved, **{k: walk(v) for k, v in node.items() if k != "$ref"}}
-        kept = {k: v for k, v in node.items() if k not in ("title", "$defs") and not (top and k == "description")}
+            node = {**definitions[node["$ref"].rsplit("/", 1)[-1]], **{k: v for k, v in node.items() if k != "$ref"}}
+        choices = [choice for choice in node.get("anyOf", ()) if choice != {"type": "null"}]
+        if len(choices) == 1:  # an argument that may be left out need not be null as well
+            return walk({**choices[0], **{k: v for k, v in node.items() if k != "anyOf"}})
+        kept = {k: v for k, v in node.items() if k not in _UNSAID and not (top and k == "description")}
+        if not kept.get("default", True):
+            del kept["default"]
+        if kept.get("maxLength") in (LINE, ID):
+            del kept["maxLength"]
+        if "enum" in kept:
+            kept["enum"] = [value for value in kept["enum"] if value != ""]
         return {k: walk(v, names=k == "properties") for k, v in kept.items()}
 
     return walk(schema, top=True)

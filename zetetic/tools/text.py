@@ -22,6 +22,11 @@ def neutral(text: str) -> str:
     return _TAG.sub("\u2039", text)
 
 
+def flat(text: str) -> str:
+    """Foreign text for one line of a prompt: it can neither look like a tag nor begin a line of its own."""
+    return neutral(one_line(text))
+
+
 def fenced(source_id: str, text: str, *, title: str = "", part: str = "") -> str:
     """A page's text as data: whatever it says, it is not an instruction."""
     attributes = f' title="{one_line(title, 120).replace(chr(34), chr(39))}"' if title else ""

@@ -306,12 +306,19 @@ def supporting(seen: Seen, claim: ClaimSeen) -> Calls:
                             "source_id": source_id,
                             "stance": "supports",
                             "quote": other.text[:590],
-                            "independence": f"published by another site ({source.domain})",
+                            "independence": _apart(source.domain),
                         },
                     },
                 )
             )
     return calls[:3]
+
+
+def _apart(domain: str) -> str:
+    """Why a source is taken for independent."""
+    if domain.startswith("local:"):
+        return "another file with a text of its own; neither says who published it"
+    return f"published by another site ({domain})"
 
 
 def attack(seen: Seen, kind: str, target_id: str, text: str, first: str = "") -> Calls:
@@ -391,7 +398,7 @@ def verdict(seen: Seen, challenge: ChallengeSeen) -> dict[str, Any]:
         better = superseding(seen, claim)
         if better:
             best = ranked(seen, claim.text, better)[0]
-            sites, to = support(seen, best), date_of(seen, best)
+            sites, to = len(set().union(*(domains_of(seen, c) for c in better))), max(date_of(seen, c) for c in better)
             return call | {
                 "outcome": "refuted",
                 "evidence": f"{sites} sites state otherwise, all of them later (to {to})",
@@ -427,8 +434,11 @@ def resolving(
 def why_unverified(seen: Seen, cited: list[str]) -> str:
     """Why an answer goes out without a verified claim."""
     claims = [seen.claims[c] for c in cited if c in seen.claims]
-    if any(c.id in disputed(seen) for c in claims):
+    sides = {frozenset((a, b)) for a, b, _ in seen.pairs}
+    if any({c.id for c in claims} >= pair for pair in sides):
         return "the sources disagree, and the answer names both sides"
+    if any(c.id in disputed(seen) for c in claims):
+        return "another source states otherwise, which is a question of its own"
     best = max((support(seen, c) for c in claims), default=0)
     if best >= 2:
         return f"{best} sites state it, but nothing shows that they are independent of each other"

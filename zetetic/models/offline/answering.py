@@ -36,8 +36,14 @@ FAR = 0.45
 
 
 def domains_of(seen: Seen, claim: ClaimSeen) -> set[str]:
-    """The sites that support a claim."""
-    return {seen.sources[s].domain for s in claim.sources if s in seen.sources}
+    """The sites that support a claim; a copy counts as the source it copies."""
+    return {_origin(seen, s) for s in claim.sources if s in seen.sources}
+
+
+def _origin(seen: Seen, source_id: str) -> str:
+    source = seen.sources[source_id]
+    copied = re.search(r"same text as (s_\d+)", source.note)
+    return seen.sources[copied[1]].domain if copied and copied[1] in seen.sources else source.domain
 
 
 def date_of(seen: Seen, claim: ClaimSeen) -> str:
@@ -80,13 +86,15 @@ def disputed(seen: Seen) -> set[str]:
 
 
 def superseding(seen: Seen, claim: ClaimSeen) -> list[ClaimSeen]:
-    """The claims that replace an outdated one: all that speak against it are newer, and more sites state them."""
+    """The claims that replace an outdated one: all that speak against it are dated and newer, and more sites state
+    them. An undated source shows nothing about age."""
     own = date_of(seen, claim)[:4]
     against = [c for c in opposing(seen, claim) if is_living(c)]
-    dates = [seen.sources[s].date[:4] for c in against for s in c.sources if s in seen.sources and seen.sources[s].date]
+    dates = [seen.sources[s].date[:4] for c in against for s in c.sources if s in seen.sources]
     if not own or not dates or min(dates) <= own:
         return []
-    return [c for c in against if support(seen, c) > support(seen, claim)]
+    sites = set().union(*(domains_of(seen, c) for c in against))
+    return against if len(sites) > len(domains_of(seen, claim)) else []
 
 
 def weights_of(seen: Seen) -> Weights:

@@ -121,7 +121,9 @@ def criteria_for(question: str) -> str:
 
 def run_criteria(questions: list[str]) -> list[str]:
     """Three to five binary statements the report is judged by."""
-    found = [one_line(f"Answers, or names as a gap: {q}", 300) for q in questions[:4]]
+    found = [one_line(f"Answers, or names as a gap: {q}", 300) for q in questions[:5]]
+    if len(questions) > 5:
+        found[4] = one_line(f"Answers, or names as a gap: {' '.join(questions[4:])}", 500)
     for extra in (
         "Every statement cites a quoted source.",
         "Contradictions between sources are named with both sides.",

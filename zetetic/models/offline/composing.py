@@ -69,8 +69,6 @@ def _gaps(seen: Seen) -> list[str]:
         told |= set(silent)
         lines.append(f"- [{question_id}] {silent[0] if silent else f'{asked} No answer was found.'}")
     lines += [f"- {gap}" for gap in dict.fromkeys(seen.gaps_noted) if gap not in told]
-    if len(lines) == 2:
-        lines.append("- Nothing the objective asks was left open.")
     return lines
 
 

@@ -211,6 +211,10 @@ def _other_year(a: dict[str, frozenset[float]], b: dict[str, frozenset[float]], 
     return YEAR not in differing and bool(a.get(YEAR) and b.get(YEAR) and not a[YEAR] & b[YEAR])
 
 
+CONTAINED = 0.9
+"""Share of a claim's words that must stand in what confirms it."""
+
+
 def confirms(claim: str, other: str, question: str) -> bool:
     """Whether another statement says what a claim says: the same, with every name and figure of the claim in it."""
     if relation(claim, other) != "same" or not is_sentence(other):
@@ -219,8 +223,10 @@ def confirms(claim: str, other: str, question: str) -> bool:
     asked = set(words(question))
     if any(name not in inside and name not in asked for name in names(claim)):
         return False
-    held = stems(claim)
-    if len(held & stems(other)) >= 0.75 * len(held) and names(other) - set(words(claim)) - asked:
+    held, shown = stems(claim), stems(other)
+    if len(held & shown) < CONTAINED * len(held):
+        return False  # the other says less than the claim does
+    if names(other) - set(words(claim)) - asked:
         return False  # the claim's own words with another name among them may be an altered copy
     values = {q.value for q in quantities(other)}
     return all(q.value in values or str(int(q.value)) in asked for q in quantities(claim))

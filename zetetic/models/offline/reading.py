@@ -10,7 +10,8 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 _CLAIM = re.compile(
     r"^(?:- )?\[(?P<id>[cd]_\d+)\] (?P<status>UNVERIFIED|VERIFIED|REFUTED|RETRACTED)\s+(?P<text>.*?)"
-    r"(?:\s+src: (?P<src>[^|]*))?(?:\s*\| check: .*)?$"
+    # the last list of sources ends the line; what looks like one within the text is text
+    r"(?:\s+src: (?P<src>(?:(?!\bsrc: )[^|])*))?(?:\s*\| check: .*)?$"
 )
 _SOURCE = re.compile(r"^(?:- )?\[(?P<id>s_\d+)\] (?P<url>\S+) \"(?P<title>.*?)\" \((?P<domain>[^)]*)\)\s*(?P<note>.*)$")
 _PAIR = re.compile(r"^(?:- )?(?P<a>[cd]_\d+) vs (?P<b>[cd]_\d+) -> (?P<q>q_\d+)")
@@ -90,6 +91,17 @@ class Hit:
     title: str
 
 
+@dataclass(frozen=True)
+class Tools:
+    """The tools that a prompt allows: those it names, or all but those."""
+
+    named: frozenset[str] = frozenset()
+    refused: bool = False
+
+    def __contains__(self, name: str) -> bool:
+        return (name in self.named) != self.refused
+
+
 @dataclass
 class Seen:
     """A worker prompt, read."""
@@ -124,7 +136,7 @@ class Seen:
     steer: str = ""
     attempt: int = 1
     turn: int = 1
-    allowed: frozenset[str] = frozenset()
+    allowed: Tools = Tools()
     notes: list[str] = field(default_factory=list)
     rounds: list[tuple[list[str], list[ToolMessage]]] = field(default_factory=list)
     """The window: names of the calls of each turn, and their results."""
@@ -329,8 +341,10 @@ def _read_field(seen: Seen, line: str, part: str) -> str:
         seen.root_answer = line.split("): ", 1)[-1]
     elif line.startswith("The exploration was cut short: "):
         seen.cut_short = line.removeprefix("The exploration was cut short: ").rstrip(".")
-    elif line.startswith("Allowed now: "):
-        seen.allowed = frozenset(line.removeprefix("Allowed now: ").rstrip(".").split(", "))
+    elif match := re.match(r"^(Not a|A)llowed now: (.*)\.$", line):
+        seen.allowed = Tools(frozenset(match[2].split(", ")), refused=match[1] == "Not a")
+    elif line.startswith("Claims on it, told above: "):
+        seen.own_claims += re.findall(r"[cd]_\d+", line)
     elif line.startswith("Note: "):
         seen.notes.append(line.removeprefix("Note: "))
     else:
