@@ -3,7 +3,7 @@
     python benchmarks/growth.py [--events 10000] [--json FILE]
 
 Scripted models on the real graph (see scripted_research.py). The notes are bounded early, so that everything in the
-prompt is; times are without the models, from one turn's start to the next within an attempt. Exits with 1 when the
+prompt is; times are the process's own, from one turn's model call to the next within an attempt. Exits with 1 when the
 prompt grows with the turn number, or a turn late in the log takes too long against an early one.
 """
 
@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ TURNS_A_QUESTION = 5
 NOTES = 1500
 """Tokens of the notes: reached after some 25 turns, and full from there on."""
 FULL_FROM = 40
+EVENTS_A_QUESTION = 48
 DRIFT = 0.05
 """Growth of the prompt over the turns that counts as noise, as a share of its size."""
 SLOWEST = 1.5
@@ -86,24 +88,20 @@ def prompt_growth() -> tuple[dict[str, Any], bool]:
 
 async def _turn_times(events: int) -> list[tuple[int, float]]:
     """A run of so many events: for each turn that another of its attempt followed, its place in the log and seconds."""
-    questions = events // 40
     with tempfile.TemporaryDirectory() as home:
-        done = await play(Script(questions=questions), home=home, max_total_tokens=0, notes_max_tokens=NOTES)
+        done = await play(Script(questions=events // EVENTS_A_QUESTION + 5), home=home, notes_max_tokens=NOTES)
         store = await Store.open(str(Path(home) / "zetetic.db"))
         try:
             log = await store.events(done.result.run_id)
         finally:
             await store.close()
+    places = iter([seq for seq, event in log if isinstance(event, ev.StateRecorded) and event.is_turn])
     times: list[tuple[int, float]] = []
-    began: ev.StateRecorded | None = None
-    place = 0
-    for seq, event in log:
-        if isinstance(event, ev.AttemptEnded):
-            began = None
-        if isinstance(event, ev.StateRecorded):
-            if began is not None:
-                times.append((place, (event.at - began.at).total_seconds()))
-            began, place = event, seq
+    for (role, began), (then, ended) in pairwise(done.order):
+        if role != "evaluator":
+            place = next(places)
+            if then != "evaluator":
+                times.append((place, ended - began))
     return times
 
 
@@ -113,7 +111,7 @@ def turn_times(events: int) -> tuple[dict[str, Any], bool]:
     counts = [n for n in (100, 1000, 10_000) if n <= max(place for place, _ in times)]
     found: dict[int, float] = {}
     for count in counts:
-        nearest = sorted(times, key=lambda x: abs(x[0] - count))[:AROUND]
+        nearest = sorted((abs(place - count), seconds) for place, seconds in times)[:AROUND]
         found[count] = statistics.median(seconds for _, seconds in nearest)
     first = found[counts[0]]
     for count, seconds in found.items():

@@ -12,6 +12,7 @@ import json
 import random
 import re
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -305,29 +306,29 @@ def seen_prompts(role: str, model: ScriptedModel) -> list[Prompt]:
 
 @dataclass
 class Done:
-    """A finished scripted run: its result and its prompts by role, and those of worker and extractor in order."""
+    """A finished scripted run: its result, its prompts, and every call's role and the process's seconds at it."""
 
     result: ResearchResult
     exploration: list[Prompt]
     evaluation: list[Prompt]
     synthesis: list[Prompt]
-    order: list[str] = field(default_factory=list)
+    order: list[tuple[str, float]] = field(default_factory=list)
 
 
 class Noted(ScriptedModel):
-    """A scripted model that notes its role when it is asked, so that the roles' calls can be put in order."""
+    """A scripted model that notes its role and the time when it is asked, so that the roles' calls can be ordered."""
 
     role: str = ""
-    order: list[str] = []  # noqa: RUF012 - given, so that the roles share it
+    order: list[tuple[str, float]] = []  # noqa: RUF012 - given, so that the roles share it
 
     def _answer(self, messages: list[BaseMessage], bound: dict[str, Any]) -> AIMessage:
-        self.order.append(self.role)
+        self.order.append((self.role, time.process_time()))
         return super()._answer(messages, bound)
 
 
 async def play(script: Script, *, home: str | None = None, **bounds: Any) -> Done:
     """Runs the script on the real graph, in a temporary folder unless `home` is given."""
-    order: list[str] = []
+    order: list[tuple[str, float]] = []
     steps = script.worker()
 
     def work(messages: list[BaseMessage], tools: list[dict[str, Any]]) -> AIMessage:
@@ -340,7 +341,12 @@ async def play(script: Script, *, home: str | None = None, **bounds: Any) -> Don
     evaluator = _model("evaluator", order, script.evaluate)
     pages = {site(n, p): words(site(n, p), PAGE) for n in range(script.questions) for p in range(PAGES)}
     web: Fetcher = FixtureWeb(pages)
-    given = {"max_questions": script.questions + 1, "max_turns": 12 * script.questions + 40, **bounds}
+    given = {
+        "max_questions": script.questions + 1,
+        "max_turns": 12 * script.questions + 40,
+        "max_iterations": script.questions + 60,
+        **bounds,
+    }
     with tempfile.TemporaryDirectory() as scratch:
         context = Context(
             model=worker,
@@ -353,7 +359,7 @@ async def play(script: Script, *, home: str | None = None, **bounds: Any) -> Don
         )
         result = await aresearch("Answer the script's questions.", context=context)
     ways = {"worker": iter(seen_prompts("worker", worker)), "extractor": iter(seen_prompts("extractor", extractor))}
-    working = [next(ways[role]) for role in order if role in ways]
+    working = [next(ways[role]) for role, _ in order if role in ways]
     return Done(
         result=result,
         exploration=[p for p in working if p.stage != "synthesizing"],
@@ -363,7 +369,7 @@ async def play(script: Script, *, home: str | None = None, **bounds: Any) -> Don
     )
 
 
-def _model(role: str, order: list[str], script: Any) -> Noted:
+def _model(role: str, order: list[tuple[str, float]], script: Any) -> Noted:
     model = Noted(script=script, role=role, model_name=f"scripted-{role}")
     model.order = order
     return model

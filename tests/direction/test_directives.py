@@ -1,4 +1,4 @@
-"""A person's words to a run: taken once, in order, word for word, at the next attempt, and never obeyed by code (A24)."""
+"""A person's words to a run: taken once, in order, word for word, at the next attempt; code obeys none (A24)."""
 
 import asyncio
 from collections.abc import AsyncIterator

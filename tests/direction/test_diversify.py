@@ -19,13 +19,14 @@ from graph.rig import (
     fetch,
     report,
     search,
+    survived,
     text_of,
     whole,
     worker,
 )
 from langchain_core.messages import AIMessage, ToolMessage
 
-from zetetic.testing import FixturePage, call, turn
+from zetetic.testing import FixturePage, ScriptedModel, call, turn
 
 UNBOUNDED = {"barren_rounds_limit": 9, "plateau_records": 20, "max_turns": 24}
 
@@ -91,10 +92,7 @@ async def test_repeated_queries_that_bring_nothing_are_spent_and_not_run_again(h
 
 @pytest.mark.rule("A16", "R8")
 async def test_a_search_that_failed_may_be_run_again(home: Path) -> None:
-    steps: list[Step] = [plan_with_question(), search("Ortel height"), turn(call("notes_scratch", text="waiting")),
-                         search("Ortel height"), search("Ortel height")]  # fmt: skip
-    model = worker(steps, "…")
-    rig = Rig(home, model)
+    rig = Rig(home, worker([]))
     assert rig.search is not None
     rig.search.statuses = {"Ortel height": "rate_limited"}
 
@@ -111,9 +109,8 @@ async def test_a_search_that_failed_may_be_run_again(home: Path) -> None:
 
 @pytest.mark.rule("A16")
 async def test_the_wrong_kind_of_source_is_named_and_another_asked_for(home: Path) -> None:
-    pages = {
-        f"https://fan-pages.com/ortel-{n}": FixturePage(f"Ortel lighthouse survey trivia, part {n}.") for n in range(4)
-    }
+    texts = {n: f"Ortel lighthouse survey trivia, part {n}." for n in range(4)}
+    pages = {f"https://fan-pages.com/ortel-{n}": FixturePage(text) for n, text in texts.items()}
     first, second, third, fourth = pages
     steps: list[Step] = [
         plan_with_question(target_sources=["land survey", "official register"]),
@@ -125,17 +122,15 @@ async def test_the_wrong_kind_of_source_is_named_and_another_asked_for(home: Pat
         retry("Ortel survey register"),
     ]
     model = worker(steps, "…")
-    rig = Rig(
-        home, model, arms(judge=judged("Restart", "Fan pages prove nothing: read the register.")), pages=dict(pages)
-    )
+    sentence = "Fan pages prove nothing: read the register."
+    nothing = ScriptedModel(script=lambda messages, tools: "Nothing to say.")
+    rig = Rig(home, model, arms(judge=judged("Restart", sentence)), extractor=nothing, pages=dict(pages))
     result = await rig.research(unverified_streak_limit=9, **UNBOUNDED)
     assert [e.routing.route for e in result.research.evaluations[:2]] == ["Retry", "Diversify"]
     assert result.research.evaluations[1].routing.unproductive_streak == 2
     third_prompt = attempts_at(model)[2]
     told = steer_in(third_prompt)
-    assert told.startswith(
-        "Start afresh: the last direction is discarded. Fan pages prove nothing: read the register. "
-    )
+    assert told.startswith(f"Start afresh: the last direction is discarded. {sentence} ")
     assert "Read so far: fan-pages.com (4 pages" in told
     assert 'These queries are spent: "Ortel survey trivia", "Ortel lighthouse survey".' in told
     assert "Look for: land survey, official register" in text_of(third_prompt)
@@ -145,19 +140,28 @@ async def test_the_wrong_kind_of_source_is_named_and_another_asked_for(home: Pat
 @pytest.mark.parametrize("way", ["rewrite", "add"])
 async def test_a_question_that_cannot_be_answered_as_put_is_rewritten_or_split(home: Path, way: str) -> None:
     rewritten = "Which height do the pages on the Ortel lighthouse give?"
-    other = (
-        call("rewrite_question", id="q_002", question=rewritten, validation_criteria="Gives the height.", why="no year")
-        if way == "rewrite"
-        else call("add_question", parent_id="q_002", question="In which year was the tower levelled?", rationale="missing",
-                  priority=0.9, validation_criteria="Gives the year.", blocks_current=True)
-    )  # fmt: skip
-    steps: list[Step] = [
-        plan_with_question(),
-        search("Ortel lighthouse survey height"),
-        answer("It is 42 metres tall; no page gives a year."),
-        turn(other),
-        answer("It is 42 metres tall.", "q_002" if way == "rewrite" else "q_003"),
-    ]
+    if way == "rewrite":
+        other = call(
+            "rewrite_question", id="q_002", question=rewritten, validation_criteria="The height.", why="no year"
+        )
+    else:
+        other = call(
+            "add_question",
+            parent_id="q_002",
+            question="In which year was the tower levelled?",
+            rationale="the year is missing",
+            priority=0.9,
+            validation_criteria="Gives the year.",
+            blocks_current=True,
+        )
+    again = answer(ANSWER, "q_002" if way == "rewrite" else "q_003", claim_ids=["c_001"])
+    verdicts = turn(
+        survived("ch_001"),
+        survived("ch_002"),
+        call("notes_update", id="c_001", status="VERIFIED"),
+        call("resolve_question", id="q_002", answer=ANSWER, claim_ids=["c_001"]),
+    )
+    steps: list[Step] = [plan_with_question(), *whole()[1:5], verdicts, turn(other), again]
     replies = [partial("the year of the survey"), turn(call("judge_completeness", **CONTENT["completeness"]))]
     model = worker(steps, "…")
     rig = Rig(home, model, arms(completeness=lambda: replies.pop(0) if len(replies) > 1 else replies[0]))

@@ -41,12 +41,11 @@ def test_a_word_to_a_run_that_is_killed_right_after(tmp_path: Path, monkeypatch:
         assert ended(processes[0]).code == -signal.SIGKILL
         run = run_of(tmp_path / "home")
         resumed = zetetic("resume", run, "--home", "home", cwd=tmp_path)
-        assert resumed.code == 0, resumed.err
+        assert resumed.code in (0, 3), resumed.err
         prompts = [body["messages"][-1]["content"] for body in server.requests]
     told = [n for n, prompt in enumerate(prompts) if f"Directive 1 from user: {words}" in prompt]
     assert told
-    shown = [prompts[n].split("Question: ", 1)[1].split("\n", 1)[0] for n in told]
-    assert len(set(shown)) == 1, "one attempt, one question"
+    assert {"\nStage: synthesizing\n" in prompts[n] for n in told} == {at == 4}, "the next attempt after it was said"
     receipt = (tmp_path / "home" / run / "DIRECTIVES.md").read_text()
     assert receipt.count("## 1: from user") == receipt.count("Delivered in attempt") == 1
 

@@ -246,16 +246,16 @@ async def test_searches_that_find_nothing_block_nothing(home: Path) -> None:
 @pytest.mark.parametrize(
     ("beside", "blocks"),
     [
-        (call("web_search", query="another query"), False),
-        (call("notes_scratch", text="the search is down"), False),
-        (call("record_challenge_result", challenge_id="ch_009", outcome="survived", evidence="none"), True),
-        (call("fetch_page", url="https://invented.org/"), True),
+        (lambda n: call("web_search", query=f"another query {n}"), False),
+        (lambda n: call("notes_scratch", text="the search is down"), False),
+        (lambda n: call("record_challenge_result", challenge_id="ch_9", outcome="survived", evidence="none"), True),
+        (lambda n: call("fetch_page", url="https://invented.org/"), True),
     ],
     ids=["a search", "a note", "a refused decision", "a refused address"],
 )
 async def test_a_turn_in_which_one_other_call_succeeded_does_not_count(home: Path, beside: Any, blocks: bool) -> None:
     found = FixtureSearch(PAGES, statuses={f"bad {n}": "failed" for n in range(9)})
-    tries = [turn(call("web_search", query=f"bad {n}"), beside) for n in range(3)]
+    tries = [turn(call("web_search", query=f"bad {n}"), beside(n)) for n in range(3)]
     result = await Rig(home, worker([plan(), *tries], "…"), search=found).research(max_turns=8)
     assert result.stop_reason.startswith("blocked:search:failed") == blocks
 

@@ -204,15 +204,18 @@ def test_a_bound_out_of_range_or_unknown_is_an_error() -> None:
 
 # Numbers that bound no loop: what a text comparison needs, and how much of a list or line is shown.
 NOT_BOUNDS = {
+    ("anchoring.py", 2),
+    ("anchoring.py", 4),
     ("frontier.py", 8),
     ("frontier_commands.py", 8),
     ("gates.py", 5),
     ("independence.py", 2),
     ("quotes.py", 2),
+    ("quotes.py", 4),
 }
 NAMED = {
     *(
-        ("claims.py", name) for name in ("SHORTEST_QUOTE", "LONGEST_QUOTE", "SAME_STEM", "SHORT_LINE")
+        ("anchoring.py", name) for name in ("SHORTEST_QUOTE", "LONGEST_QUOTE", "SAME_STEM", "SHORT_LINE")
     ),  # shapes of texts
     ("independence.py", "SMALL_TEXT"),
     ("quotes.py", "MIN_QUOTE"),

@@ -273,7 +273,9 @@ def synthesis_lines(r: Research) -> list[str]:
     if answered:
         lines.append("Answers:")
         for q in answered:
-            lines.append(f"- [{q.id}] {neutral(one_line(q.question, 200))} -> {neutral(q.answer)} ({', '.join(q.claim_ids)})")
+            lines.append(
+                f"- [{q.id}] {neutral(one_line(q.question, 200))} -> {neutral(q.answer)} ({', '.join(q.claim_ids)})"
+            )
     if r.contradictions:
         lines.append("Contradictions:")
         for pair in r.contradictions:

@@ -12,7 +12,7 @@ from zetetic.export import render_report
 from zetetic.export.run_folder import write_receipts
 from zetetic.state.decision import Refusal
 from zetetic.state.research import Research
-from zetetic.state.runs import decide_directives, decide_open
+from zetetic.state.runs import decide_directives, decide_open, directive_fault
 from zetetic.state.turns import decide_turn
 
 from .channels import Channels, as_directives
@@ -110,6 +110,10 @@ async def _open(channels: Channels, runtime: Runtime[Context], bench: Workbench)
     objective = objective or text
     if not objective:
         raise SetupError("The objective is empty: say what is to be found out.")
+    directives = as_directives(channels.get("directives"))
+    for text in directives:  # before anything is written or spent
+        if fault := directive_fault(text, bench.thresholds):
+            raise SetupError(fault)
     run_id = checked_run_id(known) if known and not await bench.store.exists(known) else new_run_id(runtime)
     at = bench.clock()
     opened = await bench.store.execute(
@@ -122,7 +126,7 @@ async def _open(channels: Channels, runtime: Runtime[Context], bench: Workbench)
             criteria=channels.get("criteria") or [],
             scope=channels.get("scope") or "",
             exclusions=channels.get("exclusions") or [],
-            directives=as_directives(channels.get("directives")),
+            directives=directives,
             user=bench.context.user,
             mode=bench.context.mode,
             model=bench.model_label,

@@ -224,7 +224,7 @@ def text_sketch(text: str) -> tuple[int, ...]:
     """A FracMinHash of the text's word 5-shingles: (log2 of the scale, then at most 256 ascending 32-bit hashes).
 
     Hashes below 2**32 / scale are kept. Case, punctuation, ligatures and hyphenation at line ends do not count.
-    Deterministic on every machine. A text of fewer than five words is one shingle; one without words has the sketch (0,).
+    Deterministic on every machine. A text of fewer than five words is one shingle; without words it is (0,).
     """
     whole = _INVISIBLE.sub("", _BROKEN_WORD.sub("", text))
     words = [word.encode() for word in _WORD.findall(unicodedata.normalize("NFKC", whole).casefold())]

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
 from . import events as ev
+from .anchoring import anchor, unsaid, without_citations
 from .decision import Accepted, Decision, refuse
 from .frontier_commands import decide_reopen, spawn_question
 from .independence import common_origin, independent_support, origins
-from .quotes import find_quote, fold_quote, number_stands_in, numbers
+from .quotes import number_stands_in
 from .research import Research, next_id
-from .values import Claim, ClaimKind, Contradiction, Evidence, Frozen, Gap, Stance
-from .wording import content_words, folded, one_line
-
-SHORTEST_QUOTE = 8
-"""Characters of a quote below which it is no clause."""
-LONGEST_QUOTE = 600
-SAME_STEM = 5
-"""First letters by which two forms of a word are taken for one."""
-_ENDS = frozenset(".!?\u3002")
-SHORT_LINE = 60
-"""Characters of a line below which it is a heading or the end of a block rather than a wrapped line."""
-_LOOKS_CITED = re.compile(r"[\[\u3010]\s*((?:c|d|q|s|ch)_\d+(?:\s*[,;]\s*(?:c|d|q|s|ch)_\d+)*)\s*[\]\u3011]")
+from .values import Claim, ClaimKind, Contradiction, Frozen, Gap, Stance
+from .wording import folded, one_line
 
 
 class Entry(Frozen):
@@ -45,90 +35,6 @@ class Entry(Frozen):
         if self.kind == "claim":
             return one_line(self.text)
         return one_line(f"{self.context}: {self.value} {self.unit}".strip())
-
-
-def anchor(
-    research: Research, pages: Mapping[str, str], source_id: str, quote: str, stance: Stance, independence: str = ""
-) -> Evidence | str:
-    """The evidence link for a quote, or the sentence that says why there is none (D31)."""
-    source = research.sources.get(source_id)
-    if source is None:
-        known = ", ".join(list(research.sources)[-8:]) or "none yet"
-        return f"There is no source {source_id!r}; the sources are {known}."
-    if source_id not in pages:
-        return f"{source_id} has no stored text to quote from."
-    page = pages[source_id]
-    span = find_quote(page, quote)
-    if span is None:
-        return (
-            f"The quote {one_line(quote, 80)!r} does not stand in {source_id}: copy a passage from it word for word, "
-            "without leaving anything out."
-        )
-    if len(fold_quote(quote)) < SHORTEST_QUOTE:
-        return f"The quote {one_line(quote, 80)!r} is too short to show anything: copy the whole clause or sentence."
-    # What stands around a quote may turn it round ("it is false that …"): the whole sentence is kept and judged.
-    start, end = enclosing_sentence(page, span.start, span.end)
-    return Evidence(
-        source_id=source_id,
-        stance=stance,
-        quote=page[start:end],
-        sha256=source.sha256,
-        start=start,
-        end=end,
-        independence=one_line(independence),
-    )
-
-
-def enclosing_sentence(page: str, start: int, end: int) -> tuple[int, int]:
-    """The span widened to the ends of its sentence, within its line block; as it was where that gets long."""
-    left, right = start, end
-    while left > 0 and not _starts_sentence(page, left):
-        left -= 1
-        if end - left > LONGEST_QUOTE:
-            return start, end
-    while right < len(page) and page[right - 1] not in _ENDS and not _breaks(page, right):
-        right += 1
-        if right - left > LONGEST_QUOTE:
-            return left, end
-    while left < start and page[left].isspace():
-        left += 1
-    while right > end and page[right - 1].isspace():
-        right -= 1
-    return left, right
-
-
-def _starts_sentence(page: str, place: int) -> bool:
-    before = page[max(0, place - 4) : place].rstrip()[-1:]
-    return (page[place - 1].isspace() and before in _ENDS) or _breaks(page, place)
-
-
-def _breaks(page: str, place: int) -> bool:
-    """Whether a block ends here: an empty line, or the end of a short line that is no wrapped one."""
-    if page[place - 2 : place] == "\n\n" or page.startswith("\n\n", place):
-        return True
-    at = place if page.startswith("\n", place) else place - 1 if page[place - 1] == "\n" else -1
-    if at < 0:
-        return False
-    line = page[page.rfind("\n", 0, at) + 1 : at]
-    return len(line) < SHORT_LINE and page[at + 1 : at + 2].isupper()
-
-
-def unsaid(text: str, quote: str) -> str:
-    """Why a quote cannot carry a statement, or '': its figures stand in it, and it speaks of the same thing (D31)."""
-    held = set(numbers(quote))
-    loose = [n for n in dict.fromkeys(numbers(text)) if n not in held]
-    if loose:
-        return f"The figure {', '.join(loose)} of {one_line(text, 80)!r} does not stand in its quote."
-    said, shown = content_words(text), content_words(quote)
-    stems = {w[:SAME_STEM] for w in shown}
-    if said and not any(w[:SAME_STEM] in stems for w in said):
-        return f"The quote {one_line(quote, 80)!r} says nothing of {one_line(text, 80)!r}."
-    return ""
-
-
-def without_citations(text: str) -> str:
-    """Foreign text whose look-alikes of citations by id cite nothing: brackets around ids become round ones."""
-    return _LOOKS_CITED.sub(lambda m: f"({m[1]})", text)
 
 
 def decide_append(

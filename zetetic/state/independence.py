@@ -13,7 +13,7 @@ from .wording import words
 SMALL_TEXT = 10
 """Hashes below which containment of one text in another says nothing."""
 SAME_WORDS = 12
-"""Words in a row from which two quotes are one wording: texts of different authors on one subject share 11 at most."""
+"""Words in a row from which two quotes are one wording: of 669 pairs of texts on one subject, one shared as many."""
 
 
 def sketch_similarity(a: Sequence[int], b: Sequence[int]) -> float:
@@ -67,9 +67,9 @@ def _runs(quote: str) -> frozenset[tuple[str, ...]]:
 def names_as_source(quote: str, source: Source) -> bool:
     """Whether a quote names another source by its site or its DOI, so that it passes on what that one says."""
     for name in (source.domain, source.work_id.removeprefix("doi:")):
-        if "." in name and ":" not in name:
-            if re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", quote, re.IGNORECASE):
-                return True
+        named = rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)"
+        if "." in name and ":" not in name and re.search(named, quote, re.IGNORECASE):
+            return True
     return False
 
 

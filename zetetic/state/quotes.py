@@ -299,7 +299,7 @@ def _cut_at_end(page: _Folded, end: int) -> bool:
             return True
     if not last.isdigit():
         return False
-    return after in "%\u2030\u00b0^_" or (after in ".,:" and then.isdigit()) or text[end : end + 4] in _FRACTIONS
+    return after in "%\u2030\u00b0^_" or (after in ".,:" and then.isdigit()) or text.startswith(_FRACTIONS, end)
 
 
 def _clause_ends(page: _Folded, at: int) -> bool:
@@ -337,7 +337,7 @@ def _without_hyphens(folded: _Folded) -> _Folded:
 
 
 _HYPHEN_IN_WORD = re.compile(r"(?<=[^\W\d_])(?P<out>- ?)(?=[^\W\d_])|(?<=\w)-(?P<space> )(?=\w)")
-_FRACTIONS = frozenset(
+_FRACTIONS = tuple(
     f" {top}/{bottom}"
     for top, bottom in ("12", "13", "14", "15", "16", "18", "23", "25", "34", "35", "38", "45", "56", "58", "78")
 )

@@ -19,8 +19,8 @@ from zetetic.sources import (
     merged_search,
 )
 from zetetic.state import events as ev
+from zetetic.state.anchoring import without_citations
 from zetetic.state.challenges import SEARCHED, where_logged
-from zetetic.state.claims import without_citations
 from zetetic.state.evolve import evolve
 from zetetic.state.frontier import tried
 from zetetic.state.independence import sketch_similarity

@@ -17,6 +17,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from . import acting, composing, evaluating, extracting
+from .challenging import Calls
 from .reading import read_prompt
 
 __all__ = ["OfflineModel"]
@@ -112,7 +113,7 @@ class OfflineModel(BaseChatModel):
         return answer
 
 
-def answer_to(messages: Sequence[BaseMessage]) -> acting.Calls:
+def answer_to(messages: Sequence[BaseMessage]) -> Calls:
     """The tool calls for a prompt; none for a prompt that is not one of zetetic's."""
     if not messages:
         return []
