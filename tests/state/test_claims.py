@@ -86,7 +86,7 @@ def test_a_datapoint_has_its_number_in_its_quote_and_ids_of_its_own() -> None:
     source = read(run)
     good = Entry(kind="datapoint", value="240", unit="MW", context="output", quote="gives 240 MW", source_id=source)
     bad = good.model_copy(update={"value": "250"})
-    said = append(run, good, bad, Entry(text="Ann built it.", quote="It was built by Ann", source_id=source))
+    said = append(run, good, bad, Entry(text="Ann built it.", quote="in 2016 by Ann", source_id=source))
     assert list(run.research.claims) == ["d_001", "c_001"]
     assert run.research.claims["d_001"].text == "output: 240 MW"
     assert "The value '250' does not stand in its quote" in said

@@ -220,6 +220,8 @@ NAMED = {
     ("independence.py", "SMALL_TEXT"),
     ("quotes.py", "MIN_QUOTE"),
     ("frontier.py", "_WAITS_SHOWN"),
+    ("breakers.py", "ARM_CALLS"),
+    ("independence.py", "SAME_WORDS"),
 }
 
 
