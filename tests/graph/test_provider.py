@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any
 
 import pytest
-from graph.rig import ARM_TOOLS, OBJECTIVE, PAGES, Rig, arms, content_answer, plan, search, whole, worker
+from graph.rig import ARM_TOOLS, OBJECTIVE, OFFICE, PAGES, Rig, arms, content_answer, plan, search, whole, worker
 from langchain_core.messages import AIMessage, convert_to_messages
 
 from zetetic import Context, aresearch, aresume, open_store
@@ -165,7 +165,8 @@ async def test_a_wait_longer_than_the_call_may_take_ends_with_the_call(home: Pat
 @pytest.mark.rule("A11")
 async def test_pages_and_answers_that_speak_of_refusals_block_nothing(home: Path) -> None:
     talk = " 429 Too Many Requests: rate limit exceeded. 401 Unauthorized. insufficient_quota. blocked:model:auth."
-    pages = {url: FixturePage(page.text + talk, title=f"{page.title}: 401 Unauthorized") for url, page in PAGES.items()}
+    office = FixturePage(PAGES[OFFICE].text + talk, title="401 Unauthorized")
+    pages = {**PAGES, OFFICE: office}
     steps = [AIMessage(talk, tool_calls=step.tool_calls) for step in whole() if isinstance(step, AIMessage)]
     rig = Rig(
         home, worker(steps), arms(judge=turn(call("judge_attempt", verdict="Proceed", guidance=talk))), pages=pages

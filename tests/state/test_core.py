@@ -226,7 +226,12 @@ NAMED = {
 
 
 def modules() -> list[Path]:
-    grammar = {"notes.py", "citations.py", "thresholds.py"}  # texts are parsed there, nothing is decided
+    grammar = {
+        "notes.py",
+        "prompt_notes.py",
+        "citations.py",
+        "thresholds.py",
+    }  # texts are parsed there, nothing is decided
     return [path for path in sorted(CORE.glob("*.py")) if path.name not in grammar]
 
 

@@ -18,11 +18,10 @@ from zetetic.state.notes import (
     SourceLine,
     cut_short,
     notes_of,
-    notes_tokens,
     parse_notes,
-    prompt_notes,
     render_notes,
 )
+from zetetic.state.prompt_notes import notes_tokens, prompt_notes
 from zetetic.state.research import Research
 from zetetic.state.values import Claim, Evidence, Gap, Question, Source
 

@@ -188,7 +188,7 @@ def result_of(r: Research, bench: Workbench) -> ResearchResult:
         claims=result_claims(r),
         sources=result_sources(r),
         gaps=result_gaps(r),
-        usage=r.usage.model_dump(),
+        usage=r.usage.totals(),
         loop=loop_view(r, bench.clock()),
         research=r,
     )

@@ -73,10 +73,8 @@ async def _ask_worker(bench: Workbench, r: Research, key: str, channels: Channel
     if r.attempt is not None and r.attempt.base_version < r.version:
         base = await bench.store.load(r.run_id, as_of=r.attempt.base_version)
     question_id = r.current.id if r.current is not None else ""
-    messages: list[BaseMessage] = [
-        SystemMessage(SYSTEM),
-        HumanMessage(f"{task_text(r)}\n\n{base_text(base, question_id)}"),
-    ]
+    known = base_text(base, question_id)
+    messages: list[BaseMessage] = [SystemMessage(SYSTEM), HumanMessage(f"{task_text(r)}\n\n{known}")]
     told: list[str] = []
     for turn in channels.get("window") or []:
         since = await bench.store.effect(turn.answer, SINCE) if turn.answer else None
@@ -88,7 +86,7 @@ async def _ask_worker(bench: Workbench, r: Research, key: str, channels: Channel
     if new := since_text(base, r, told):
         told.append((await bench.store.put_effect(r.run_id, key, SINCE, new)).text)
         due = since_part(told[-1]) + "\n\n"
-    messages.append(HumanMessage(due + now_text(base, r, bench.clock(), told)))
+    messages.append(HumanMessage(due + now_text(base, r, bench.clock(), [known, *told])))
     forced = r.turn.forced_tool
     return await ask(
         bench,

@@ -8,7 +8,7 @@ from datetime import datetime
 from zetetic.state.breakers import budget_left
 from zetetic.state.frontier import frontier_summary, stuck_on_blocked
 from zetetic.state.gates import exploration_gate, must_stand_under_gaps
-from zetetic.state.notes import claim_record, prompt_notes, record_lines
+from zetetic.state.prompt_notes import changed_records, claim_record, prompt_notes, record_lines
 from zetetic.state.research import Research
 from zetetic.state.turns import allowed_tools, unverified_that_matter
 from zetetic.state.values import Claim, PendingExtraction, Question
@@ -116,8 +116,9 @@ def base_text(base: Research, question_id: str = "") -> str:
 def since_text(base: Research, now: Research, told: Sequence[str] = ()) -> str:
     """The records that are new or changed since the base and that no turn in the window `told`, in the notes' own
     lines: told once and left where they stand, they are part of what stays the same (D55)."""
-    known = {_record(line): line for line in _lines(record_lines(base), *told)}
-    return "\n".join(line for line in _lines(record_lines(now)) if known.get(_record(line)) != line)
+    ids = changed_records(base, now) | {_record(line).lstrip("[") for line in _lines([], *told)}
+    known = {_record(line): line for line in _lines(record_lines(base, ids), *told)}
+    return "\n".join(line for line in _lines(record_lines(now, ids)) if known.get(_record(line)) != line)
 
 
 def since_part(text: str) -> str:
@@ -199,14 +200,12 @@ def directive_lines(r: Research) -> list[str]:
     return [DIRECTIVES, *told, ""] if told else []
 
 
-def now_text(base: Research, r: Research, at: datetime, told: Sequence[str] = (), refusals: Sequence[str] = ()) -> str:
-    """What is due in this turn; the last part of the prompt. `told` are the texts of since_text, this turn's last."""
+def now_text(base: Research, r: Research, at: datetime, shown: Sequence[str] = (), refusals: Sequence[str] = ()) -> str:
+    """What is due in this turn; the last part of the prompt. `shown` are the texts with notes that stand before it."""
     turn = r.turn
     lines = [*directive_lines(r), f"# Now\nStage: {turn.stage}"]
     if turn.stage in ("acting", "challenging") and r.current is not None:
-        notes = neutral(prompt_notes(base, base.thresholds.notes_max_tokens))
-        shown = {line for text in (notes, *told) for line in text.split("\n")}
-        lines.append(question_text(base, r, r.current, shown))
+        lines.append(question_text(base, r, r.current, {line for text in shown for line in text.split("\n")}))
         lines.append(INSTRUCTIONS[turn.stage])
     elif turn.stage == "planning":
         lines.append(f"Question: [q_001] {flat(r.objective)}")

@@ -63,7 +63,7 @@ def outputs(r: Research, bench: Workbench) -> dict[str, Any]:
         "claims": result_claims(r),
         "sources": result_sources(r),
         "gaps": result_gaps(r),
-        "usage": r.usage.model_dump(),
+        "usage": r.usage.totals(),
         "loop": loop_view(r, bench.clock()),
     }
     text = report or f"The run {r.run_id} is {r.status}: {r.stop_reason}."

@@ -83,7 +83,7 @@ async def update(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
         "log_head": r.version,
         "account": _account(r, names, results, trouble),
         "refusals": refusals[:6] if kept["stage"] == "extracting" else [],
-        "usage": r.usage.model_dump(),
+        "usage": r.usage.totals(),
     }
 
 

@@ -10,8 +10,6 @@ from .research import Research
 from .values import Frozen
 
 Breaker = Literal["iterations", "tokens", "cost", "wall_clock"]
-ARM_CALLS = 4
-"""Model calls of one evaluation: an arm makes one (A2)."""
 
 
 class BudgetLeft(Frozen):
@@ -110,8 +108,10 @@ def evaluation_seconds(research: Research, at: datetime) -> float:
 
 
 def arms_allowance(research: Research) -> int:
-    """Tokens to keep free for one evaluation before an attempt begins (A27)."""
-    return ARM_CALLS * arm_allowance(research.thresholds).tokens
+    """Tokens to keep free for one evaluation before an attempt begins: a call of each arm (A27)."""
+    from .evaluation import ARMS  # which reads this module
+
+    return len(ARMS) * arm_allowance(research.thresholds).tokens
 
 
 def kept_for_evaluation(research: Research) -> tuple[int, float]:

@@ -1,5 +1,4 @@
-"""The run's notes: a projection of the research, one grammar with one renderer and one parser (D26), and their
-shortened view for the prompt (D29, D55).
+"""The run's notes: a projection of the research, one grammar with one renderer and one parser (D26).
 
 The grammar, one line a record:
 
@@ -29,7 +28,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated
 
 from pydantic import Field, ValidationError
 
@@ -37,8 +36,6 @@ from .research import Research
 from .values import Claim, ClaimStatus, Frozen, Source
 
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
-CHARACTERS_PER_TOKEN = 4
-"""How many characters count as one token where no tokenizer is at hand."""
 
 
 class NotesError(ValueError):
@@ -117,13 +114,13 @@ def notes_of(research: Research) -> Notes:
     ]
     return Notes(
         objective=research.objective,
-        verified=tuple(_claim_line(c) for c in claims if c.status == "VERIFIED"),
-        unverified=tuple(_claim_line(c) for c in claims if c.status == "UNVERIFIED"),
-        contradictions=(*pairs, *(_claim_line(c) for c in claims if c.status in ("REFUTED", "RETRACTED"))),
-        datapoints=tuple(_datapoint_line(c) for c in research.claims.values() if c.kind == "datapoint"),
+        verified=tuple(claim_line(c) for c in claims if c.status == "VERIFIED"),
+        unverified=tuple(claim_line(c) for c in claims if c.status == "UNVERIFIED"),
+        contradictions=(*pairs, *(claim_line(c) for c in claims if c.status in ("REFUTED", "RETRACTED"))),
+        datapoints=tuple(datapoint_line(c) for c in research.claims.values() if c.kind == "datapoint"),
         sources=tuple(_source_line(s) for s in research.sources.values()),
         gaps=tuple(line for _, line in _gaps(research)),
-        scratch=_scratch(research),
+        scratch=scratch_text(research),
     )
 
 
@@ -137,12 +134,12 @@ def _supporting(claim: Claim) -> tuple[str, ...]:
     return tuple(dict.fromkeys(link.source_id for link in claim.links("supports")))
 
 
-def _claim_line(claim: Claim) -> ClaimLine:
+def claim_line(claim: Claim) -> ClaimLine:
     check = "" if claim.status == "VERIFIED" else claim.check
     return ClaimLine(id=claim.id, status=claim.status, text=claim.text, sources=_supporting(claim), check=check)
 
 
-def _datapoint_line(claim: Claim) -> DatapointLine:
+def datapoint_line(claim: Claim) -> DatapointLine:
     return DatapointLine(
         id=claim.id,
         status=claim.status,
@@ -175,7 +172,7 @@ def _gaps(research: Research) -> list[tuple[datetime | None, GapLine]]:
     return found
 
 
-def _scratch(research: Research) -> str:
+def scratch_text(research: Research) -> str:
     """Scratch, ending with the conclusion, which has no section of its own."""
     stated = research.conclusion
     if not stated.text or stated.text in research.scratch:
@@ -213,7 +210,7 @@ def _render_claim(line: ClaimLine) -> str:
     return f"- [{line.id}] {line.status}  {_escape(line.text)}  src: {_ids(line.sources)}{check}"
 
 
-def _render_contradiction(line: ContradictionLine | ClaimLine) -> str:
+def render_contradiction(line: ContradictionLine | ClaimLine) -> str:
     if isinstance(line, ClaimLine):
         return _render_claim(line)
     return f"- {line.claim_id} vs {line.other_id}" + (f" -> {line.question_id}" if line.question_id else "")
@@ -239,7 +236,7 @@ def render_notes(notes: Notes) -> str:
     lines = [f"# Notes: {_escape(notes.objective)}"]
     lines += ["## Verified", *map(_render_claim, notes.verified)]
     lines += ["## Unverified", *map(_render_claim, notes.unverified)]
-    lines += ["## Contradictions", *map(_render_contradiction, notes.contradictions)]
+    lines += ["## Contradictions", *map(render_contradiction, notes.contradictions)]
     lines += ["## Datapoints", *map(_render_datapoint, notes.datapoints)]
     lines += ["## Sources", *map(_render_source, notes.sources)]
     lines += ["## Assumptions & gaps", *map(_render_gap, notes.gaps)]
@@ -348,151 +345,3 @@ def parse_notes(text: str) -> Notes:
         raise NotesError(f"section {missing!r} is missing")
     objective = _unescape(title.removeprefix("# Notes: "))
     return Notes.model_validate({**sections, "objective": objective, "scratch": _unescape(scratch.removesuffix("\n"))})
-
-
-# The view for the prompt.
-
-
-class _Entry(NamedTuple):
-    """One line of the prompt: what stays, what may be shortened, and the sources behind it."""
-
-    kind: Literal["source", "claim", "pair", "gap"]
-    id: str
-    head: str
-    text: str = ""
-    sources: tuple[str, ...] = ()
-
-
-_CUTS = ((400, 12), (200, 8), (100, 5), (60, 3), (30, 2))
-"""Steps of shortening: characters of a text, sources of a claim."""
-
-
-def prompt_notes(notes: Notes | Research, max_tokens: int) -> str:
-    """The notes in the prompt: one line a record in order of creation, so that a new record is a new last line (D55).
-
-    Over `max_tokens` the oldest Scratch goes first, then texts are shortened, then the oldest records become ranges of
-    ids; what was left out is counted as `(+N more)`, and no record goes unnamed (D29).
-    """
-    entries = _ordered(notes) if isinstance(notes, Research) else _entries(notes)
-    scratch = (_scratch(notes) if isinstance(notes, Research) else notes.scratch).strip()
-    limit = max_tokens * CHARACTERS_PER_TOKEN
-    bare = f"Scratch (+{len(scratch.split(chr(10)))} more lines)" if scratch else ""
-    room = limit - len(bare) - 1  # and the line break before it
-    records = "\n".join(map(_line, entries))
-    for cut, sources in _CUTS:
-        if len(records) <= room:
-            break
-        records = "\n".join(_line(entry, cut, sources) for entry in entries)
-    if len(records) > room:
-        records = _newest(entries, room)
-    return "\n".join(part for part in (records, _newest_scratch(scratch, limit - len(records) - 1) or bare) if part)
-
-
-def record_lines(research: Research) -> list[str]:
-    """The lines of the prompt's notes in their order and unshortened, those of Scratch last."""
-    return [*map(_line, _ordered(research)), *filter(None, _scratch(research).strip().split("\n"))]
-
-
-def claim_record(claim: Claim) -> str:
-    """A claim's line among them."""
-    return _line(_claim_entry(_datapoint_line(claim) if claim.kind == "datapoint" else _claim_line(claim)))
-
-
-def notes_tokens(notes: Notes | Research) -> int:
-    """The size of the unshortened view, in tokens; over `notes_max_tokens` a consolidation turn is due (D29)."""
-    notes = notes_of(notes) if isinstance(notes, Research) else notes
-    return -(-len("\n".join([*map(_line, _entries(notes)), notes.scratch])) // CHARACTERS_PER_TOKEN)
-
-
-def _line(entry: _Entry, cut: int | None = None, most: int | None = None) -> str:
-    text = " ".join(entry.text.split())
-    if cut is not None and len(text) > cut:
-        text = text[:cut].rstrip() + "…"
-    shown = entry.sources[:most]
-    more = f" (+{len(entry.sources) - len(shown)} more)" if len(shown) < len(entry.sources) else ""
-    sources = f"  src: {', '.join(shown)}{more}" if entry.sources else ""
-    return f"{entry.head} {text}".rstrip() + sources
-
-
-def _entries(notes: Notes) -> list[_Entry]:
-    """Lines by kind; a source stands before the claims that cite it."""
-    lines = [
-        _Entry("source", s.id, f"[{s.id}] {s.url}", f'"{s.title.replace(chr(34), chr(39))}" ({s.domain}) {s.note}')
-        for s in notes.sources
-    ]
-    claims = (*notes.verified, *notes.unverified, *notes.contradictions, *notes.datapoints)
-    lines += [_claim_entry(line) for line in claims if not isinstance(line, ContradictionLine)]
-    for pair in notes.contradictions:
-        if isinstance(pair, ContradictionLine):
-            lines.append(_Entry("pair", pair.question_id or pair.other_id, _render_contradiction(pair)[2:]))
-    for gap in notes.gaps:
-        head = f"{gap.question_id or ''} {gap.kind}:".lstrip()
-        lines.append(_Entry("gap", gap.question_id or "", head, gap.text))
-    return lines
-
-
-def _claim_entry(line: ClaimLine | DatapointLine) -> _Entry:
-    if isinstance(line, DatapointLine):
-        text = f"{line.value} | {line.unit} | {line.context}"
-    else:
-        text = line.text + (f" (check: {line.check})" if line.check else "")
-    return _Entry("claim", line.id, f"[{line.id}] {line.status}", text, line.sources)
-
-
-def _ordered(research: Research) -> list[_Entry]:
-    """Lines in order of creation; gaps that carry no time of their own come last."""
-    made = {record.id: record.at for log in (research.sources, research.claims) for record in log.values()}
-    asked = {q.id: q.created_at for q in research.questions.values()}
-    closed = {q.id: q.updated_at for q in research.questions.values() if q.status == "unresolvable"}
-    order = {"source": 0, "claim": 1, "pair": 2, "gap": 3}
-
-    def key(entry: _Entry) -> tuple[bool, float, int, int]:
-        timed = entry.kind != "gap" or entry.head.endswith(" unresolvable:")
-        times = closed if entry.kind == "gap" else {**made, **asked}
-        at = times.get(entry.id) if timed else None
-        number = _number(entry.id) if entry.kind in ("source", "claim") else 0
-        return at is None, at.timestamp() if at else 0.0, order[entry.kind], number
-
-    return sorted(_entries(notes_of(research)), key=key)
-
-
-def _number(record_id: str) -> int:
-    digits = record_id.rpartition("_")[2]
-    return int(digits) if digits.isdecimal() else 0
-
-
-def _newest(entries: list[_Entry], limit: int) -> str:
-    """As many of the newest records as fit; the ids of the older ones as ranges."""
-    older = [n for n, entry in enumerate(entries) if entry.kind in ("source", "claim")]
-    text = ""
-    for count in range(1, len(older) + 1):
-        left_out = set(older[:count])
-        named = _ranges(entries[n].id for n in older[:count])
-        lines = [_line(entry, *_CUTS[-1]) for n, entry in enumerate(entries) if n not in left_out]
-        text = "\n".join([f"{named} (+{count} more)", *lines])
-        if len(text) <= limit:
-            break
-    return text
-
-
-def _ranges(ids: Iterable[str]) -> str:
-    """`c_001..c_004, c_007` for ids of one kind that follow each other."""
-    spans: list[list[str]] = []
-    for name in sorted(ids, key=lambda i: (i.rpartition("_")[0], _number(i), i)):
-        last = spans[-1][-1] if spans else ""
-        if last.rpartition("_")[0] == name.rpartition("_")[0] and _number(name) == _number(last) + 1:
-            spans[-1].append(name)
-        else:
-            spans.append([name])
-    return ", ".join(span[0] if len(span) == 1 else f"{span[0]}..{span[-1]}" for span in spans)
-
-
-def _newest_scratch(scratch: str, limit: int) -> str:
-    """The end of Scratch that fits, with the number of lines left out."""
-    lines = scratch.split("\n") if scratch else []
-    for dropped in range(len(lines)):
-        more = f" (+{dropped} more lines)" if dropped else ""
-        text = "\n".join([f"Scratch{more}:", *lines[dropped:]])
-        if len(text) <= limit:
-            return text
-    return ""

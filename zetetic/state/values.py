@@ -343,6 +343,10 @@ class Usage(Frozen):
     dearest: float = 0.0
     """US dollars of the dearest call so far."""
 
+    def totals(self) -> dict[str, float]:
+        """What a run is told to have spent: calls, tokens, US dollars."""
+        return self.model_dump(exclude={"largest", "dearest"})
+
     @property
     def tokens(self) -> int:
         """Input and output tokens together."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
@@ -341,9 +343,16 @@ def _concise(schema: dict[str, Any]) -> Any:
 
 def tool_schema(name: str, args: type[BaseModel]) -> dict[str, Any]:
     """One tool in the chat-completions form."""
+    made: dict[str, Any] = json.loads(_schema_text(name, args))
+    return made
+
+
+@cache
+def _schema_text(name: str, args: type[BaseModel]) -> str:
     description = " ".join((args.__doc__ or "").split())
     parameters = _concise(args.model_json_schema())
-    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+    function = {"name": name, "description": description, "parameters": parameters}
+    return json.dumps({"type": "function", "function": function})
 
 
 def tool_schemas(names: tuple[str, ...] = tuple(TOOLS)) -> list[dict[str, Any]]:
