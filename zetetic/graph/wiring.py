@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 from langgraph.graph import END, START, StateGraph
 
 from zetetic.nodes.act import act
@@ -45,7 +47,7 @@ def build_graph() -> StateGraph[Channels, Context, Input, Output]:
         ("completeness", completeness),
         ("route", route),
     ):
-        graph.add_node(name, node)  # type: ignore[call-overload]  # langgraph types a node by its own protocols
+        graph.add_node(name, cast(Any, node))  # langgraph types a node by protocols of its own
     graph.add_edge(START, "state")
     graph.add_conditional_edges("state", _after, ["decide", *ARM_NODES, "route"])
     graph.add_edge("decide", "act")
