@@ -36,7 +36,8 @@ TURNS_A_QUESTION = 5
 NOTES = 1500
 """Tokens of the notes: reached after some 25 turns, and full from there on."""
 FULL_FROM = 40
-EVENTS_A_QUESTION = 48
+EVENTS_A_QUESTION = 40
+"""At least so many; a few questions more are asked, so that the log reaches the count."""
 DRIFT = 0.05
 """Growth of the prompt over the turns that counts as noise, as a share of its size."""
 SLOWEST = 1.5

@@ -26,7 +26,9 @@ def serializer() -> JsonPlusSerializer:
 async def sqlite_saver(path: str | Path) -> AsyncIterator[AsyncSqliteSaver]:
     """A saver on an SQLite file, created if it is missing. One saver a file in a process."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    async with aiosqlite.connect(path) as connection:
+    # A transaction that begins deferred and writes later fails at once where another writer came between; one that
+    # begins immediate waits its turn.
+    async with aiosqlite.connect(path, isolation_level="IMMEDIATE", timeout=BUSY_MILLISECONDS / 1000) as connection:
         await connection.execute("PRAGMA journal_mode=WAL")
         await connection.execute("PRAGMA synchronous=NORMAL")
         await connection.execute(f"PRAGMA busy_timeout={BUSY_MILLISECONDS}")

@@ -49,12 +49,13 @@ def prompt_notes(notes: Notes | Research, max_tokens: int) -> str:
     limit = max_tokens * CHARACTERS_PER_TOKEN
     bare = f"Scratch (+{len(scratch.split(chr(10)))} more lines)" if scratch else ""
     room = limit - len(bare) - 1  # and the line break before it
-    records = "\n".join(map(_line, entries))
-    for cut, sources in _CUTS:
-        if len(records) <= room:
-            break
-        records = "\n".join(_line(entry, cut, sources) for entry in entries)
-    if len(records) > room:
+    records, fits = "", False
+    if sum(len(entry.head) + 1 for entry in entries) - 1 <= room:  # else no shortening of texts would do
+        for cut, sources in ((None, None), *_CUTS):
+            records = "\n".join(_line(entry, cut, sources) for entry in entries)
+            if fits := len(records) <= room:
+                break
+    if not fits:
         records = _newest(entries, room)
     return "\n".join(part for part in (records, _newest_scratch(scratch, limit - len(records) - 1) or bare) if part)
 
@@ -125,13 +126,13 @@ def _claim_entry(line: ClaimLine | DatapointLine) -> _Entry:
 def _ordered(research: Research) -> list[_Entry]:
     """Lines in order of creation; gaps that carry no time of their own come last."""
     made = {record.id: record.at for log in (research.sources, research.claims) for record in log.values()}
-    asked = {q.id: q.created_at for q in research.questions.values()}
+    made |= {q.id: q.created_at for q in research.questions.values()}
     closed = {q.id: q.updated_at for q in research.questions.values() if q.status == "unresolvable"}
     order = {"source": 0, "claim": 1, "pair": 2, "gap": 3}
 
     def key(entry: _Entry) -> tuple[bool, float, int, int]:
         timed = entry.kind != "gap" or entry.head.endswith(" unresolvable:")
-        times = closed if entry.kind == "gap" else {**made, **asked}
+        times = closed if entry.kind == "gap" else made
         at = times.get(entry.id) if timed else None
         number = _number(entry.id) if entry.kind in ("source", "claim") else 0
         return at is None, at.timestamp() if at else 0.0, order[entry.kind], number
