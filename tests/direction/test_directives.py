@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from direction.scenes import answer, plan_with_question, steer_in
-from graph.rig import OBJECTIVE, REPORT, Rig, Step, arms, search, text_of, whole, worker
+from graph.rig import OBJECTIVE, REPORT, Rig, Step, arms, buried, search, text_of, whole, worker
 from graph.test_resume import Killed, die_after
 from langchain_core.messages import BaseMessage
 
@@ -283,6 +283,7 @@ async def test_death_anywhere_loses_no_directive_and_delivers_none_twice(
         die_after(after, patch)
         with pytest.raises(Killed):
             await aresearch(OBJECTIVE, context=rig.context(), run_id="victim", directives=["first", "second"])
+        await buried()
     async with open_store(rig.context()) as store:
         begun = (await store.load("victim")).attempts
         await store.execute("victim", lambda r: decide_direct(r, "third", "ann", at=r.updated_at), reason="directive")

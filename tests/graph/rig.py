@@ -259,3 +259,11 @@ class Rig:
 
     async def research(self, objective: str = OBJECTIVE, **bounds: Any) -> ResearchResult:
         return await aresearch(objective, context=self.context(**bounds))
+
+
+async def buried() -> None:
+    """Ends what a raised death left running in this process; a killed process leaves nothing behind."""
+    orphans = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in orphans:
+        task.cancel()
+    await asyncio.gather(*orphans, return_exceptions=True)

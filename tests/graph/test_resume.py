@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from graph.rig import OBJECTIVE, Rig, arms, plan, report, search, whole, worker
+from graph.rig import OBJECTIVE, Rig, arms, buried, plan, report, search, whole, worker
 from langgraph.runtime import RunControl
 
 from zetetic import ResearchResult, SetupError, aresearch, aresume, open_store
@@ -84,6 +84,7 @@ async def killed_and_resumed(home: Path, after: int, monkeypatch: pytest.MonkeyP
         die_after(after, patch)
         with pytest.raises(Killed):
             await aresearch(OBJECTIVE, context=rig.context(), run_id="victim")
+        await buried()
     return await aresume("victim", context=rig.context()), rig
 
 
@@ -147,6 +148,7 @@ async def test_death_right_after_the_end_leaves_the_last_step_to_the_resume(
         patch.setattr(Store, "execute", dying)
         with pytest.raises(Killed):
             await aresearch(OBJECTIVE, context=rig.context(), run_id="victim")
+        await buried()
     result = await aresume("victim", context=rig.context())
     await assert_as_if_nothing_had_happened(result, rig)
     assert (home / "victim" / "report.md").exists()

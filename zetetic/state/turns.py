@@ -10,20 +10,19 @@ from . import events as ev
 from .answers import decide_bound
 from .breakers import attempt_affordable, breaker, budget_left, time_is_up, work_seconds
 from .decision import Accepted, Decision
-from .evaluation import RenderReport, conclude_exploration, end_of_report, released, with_report
+from .evaluation import RenderReport, conclude_exploration, end_of_report, with_report
 from .evolve import evolve
 from .frontier import (
     effective_priorities,
     expansion_due,
     failed_dependencies,
-    is_actionable,
     select_next,
     stuck_on_blocked,
 )
 from .frontier_commands import decide_drop_dependency, decide_prune, moved, start_attempt
 from .gates import finalization_gate
 from .research import Research
-from .values import ROOT, Action, Gap, NextAction, Question, Stage
+from .values import ROOT, Action, Gap, NextAction, Stage
 from .wording import one_line
 
 NOTES_TOOLS = frozenset({"notes_append", "notes_update", "notes_scratch", "notes_read"})
@@ -333,14 +332,3 @@ def action_of(called: Collection[str], queries: tuple[str, ...], urls: tuple[str
         next_queries=queries or None if action == "search_more" else None,
         next_urls_to_fetch=urls or None if action == "fetch_more" else None,
     )
-
-
-def release_unfinished(research: Research, at: datetime) -> tuple[ev.Event, ...]:
-    """Gives back questions still in progress although no attempt is under way."""
-    busy: list[Question] = [q for q in research.questions.values() if q.status == "in_progress"]
-    return tuple(released(q, at, "no attempt was under way") for q in busy if research.current is not q)
-
-
-def actionable_exists(research: Research) -> bool:
-    """Whether any question could be worked on now."""
-    return any(is_actionable(research, q) for q in research.questions.values())
