@@ -8,6 +8,7 @@ from graph.rig import (
     OFFICE,
     PAGES,
     REPORT,
+    SURVEY,
     Rig,
     Step,
     arms,
@@ -211,3 +212,23 @@ async def test_a_call_of_an_arm_s_tool_by_the_worker_changes_nothing(home: Path)
     result = await Rig(home, worker(steps), evaluator).research()
     assert result.status == "complete"
     assert len(evaluator.prompts) == 8
+
+
+@pytest.mark.rule("D10", "R6")
+async def test_what_one_answer_asks_for_twice_is_carried_out_once(home: Path) -> None:
+    steps = whole()
+    twice = [call("web_search", query=q) for q in ("Ortel lighthouse height", "ortel  Lighthouse HEIGHT")]
+    steps[1] = turn(*twice)
+    steps[2] = turn(*(call("fetch_page", url=url) for url in (OFFICE, f"{OFFICE}#top", SURVEY)))
+    model = worker(steps)
+    rig = Rig(home, model)
+    result = await rig.research()
+    assert result.status == "complete"
+    log = result.research.queries["q_001"]
+    assert [(r.tool, r.query) for r in log[:3]] == [
+        ("web_search", "Ortel lighthouse height"),
+        ("fetch_page", OFFICE),
+        ("fetch_page", SURVEY),
+    ]
+    assert "the same as web_search before it in this answer" in told(model.prompts[2])
+    assert rig.web.fetched == [OFFICE, SURVEY]

@@ -38,11 +38,29 @@ async def act(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
         text = f"Not executed: at most {r.thresholds.max_calls_per_turn} calls are executed in one turn."
         await bench.store.put_effect(run_id, key, extra["id"], text)
     reads = [call for call in calls if call["name"] in READS and call["id"] not in done]
-    await asyncio.gather(*(_read(bench, r, key, call) for call in reads))
+    first: dict[str, str] = {}
+    again = []
+    for call in calls:
+        if call["name"] in READS:
+            again += [call] if first.setdefault(_what(bench, call), call["id"]) != call["id"] else []
+    await asyncio.gather(*(_read(bench, r, key, call) for call in reads if call not in again))
+    for call in again:
+        text = f"Not executed: the same as {call['name']} before it in this answer; its result stands there."
+        await bench.store.put_effect(run_id, key, call["id"], text)
     for call in calls:
         if call["name"] not in READS and call["id"] not in done:
             await _decide(bench, run_id, key, call, step_key(runtime))
     return {"turn": turn.model_copy(update={"act": key})}
+
+
+def _what(bench: Workbench, call: dict[str, Any]) -> str:
+    """What a reading call asks for: two that ask for the same in one answer are carried out once (D10, R6)."""
+    if call["name"] == "web_search":
+        query = str(call["args"].get("query") or "")
+        challenge = call["args"].get("challenge_id") or ""
+        return f"search {challenge} {' '.join(query.casefold().split())}"
+    url = str(call["args"].get("url") or "")
+    return f"fetch {bench.identity(url)}" if url else f"fetch {call['id']}"
 
 
 async def _decide(bench: Workbench, run_id: str, key: str, call: dict[str, Any], step: str) -> None:

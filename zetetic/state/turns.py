@@ -22,7 +22,7 @@ from .frontier import (
 from .frontier_commands import decide_drop_dependency, decide_prune, moved, start_attempt
 from .gates import finalization_gate
 from .research import Research
-from .values import ROOT, Action, Gap, NextAction, Stage
+from .values import ROOT, Action, Gap, NextAction, Question, Stage
 from .wording import one_line
 
 NOTES_TOOLS = frozenset({"notes_append", "notes_update", "notes_scratch", "notes_read"})
@@ -42,6 +42,8 @@ FRONTIER_TOOLS = frozenset(
 CHALLENGE_TOOLS = frozenset({"challenge", "record_challenge_result"})
 ATTEMPT_TOOLS = frozenset({"resolve_question", "retry_question"})
 LAST_RESORT = frozenset({"abort", "escalate_budget"})
+MISSING_SEARCH = frozenset({"search:not_configured", "search:unknown"})
+"""Searches that no repetition would make work: a prerequisite that somebody has to provide (A12)."""
 OUT_OF_TIME = "time"
 """What stands for a provider's trouble in a turn that its own deadline cut off: no provider is to blame (A21)."""
 
@@ -124,7 +126,9 @@ def _select(log: _Log, at: datetime, worker: str) -> None:
         stuck = stuck_on_blocked(r)
         if stuck and r.stage_streak < t.planning_turns:
             return _turn(log, at, "planning", stuck[0].id, detail="unblock")
-        if stuck:
+        if stuck or lacks_prerequisite(r.root, r):
+            if lacking := [q for q in (*stuck, r.root) if lacks_prerequisite(q, r)]:
+                return _wait_for_prerequisite(log, lacking, at)
             _unblock(log, at)
             return _select(log, at, worker)
     if not matters and r.root.status in ("resolved", "unresolvable"):
@@ -142,6 +146,19 @@ def _select(log: _Log, at: datetime, worker: str) -> None:
     log.add(moved(chosen, "in_progress", "selected", "code", at, worker=worker))
     log.add(*start_attempt(log.research, "question", chosen.id, at=at))
     return _turn(log, at, "acting", chosen.id)
+
+
+def lacks_prerequisite(question: Question, research: Research) -> bool:
+    """Whether a question is blocked for something outside the frontier, which only a person can provide (A12)."""
+    return question.status == "blocked" and not failed_dependencies(research, question.id)
+
+
+def _wait_for_prerequisite(log: _Log, lacking: list[Question], at: datetime) -> None:
+    """The run ends as blocked, resumable, since what matters lacks what nobody but a person can provide (A12, D54)."""
+    told = [f"{q.id} could not be searched: {one_line(q.question, 200)}" for q in lacking]
+    log_of_first = log.research.queries.get(lacking[0].id, ())
+    what = f"search:{log_of_first[-1].status}" if log_of_first else "prerequisite"
+    log.add(ev.RunEnded(at=at, status="blocked", stop_reason=f"blocked:{what}", detail="; ".join(told)))
 
 
 def _unblock(log: _Log, at: datetime) -> None:
@@ -265,6 +282,9 @@ def decide_update(
     t = r.thresholds
     if r.status != "running":
         return log.done("the run is over")
+    if provider_failed in MISSING_SEARCH and r.attempt is not None and not r.attempt.ended:
+        log.add(ev.AttemptEnded(at=at, outcome="blocked", blocked=f"prerequisite:{provider_failed}"))
+        return log.done("blocked")
     if provider_failed and r.provider_errors >= t.provider_error_limit:
         if r.attempt is not None and not r.attempt.ended:
             log.add(ev.AttemptEnded(at=at, outcome="blocked", blocked=provider_failed))
