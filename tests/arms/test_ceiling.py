@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from datetime import datetime, timedelta
 from pathlib import Path
 from time import perf_counter
@@ -133,6 +134,44 @@ async def test_a_tool_that_hangs(home: Path) -> None:
     await assert_reported_in_time(result, rig.context(), seen.worst)
     assert [s.url for s in result.research.sources.values()] == [OFFICE]  # the page that came stays
     assert result.research.bad_urls == {}  # the other may be fetched again
+
+
+class DeafWeb(FixtureWeb):
+    """A web of which one page never comes, from a fetcher that pays no heed to being cancelled."""
+
+    async def fetch(self, url: str) -> Any:
+        while url == SURVEY and not self.failures:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.05)
+        return await super().fetch(url)
+
+
+@pytest.mark.rule("A21")
+async def test_a_tool_that_pays_no_heed_to_being_cancelled(home: Path) -> None:
+    web = DeafWeb(PAGES, failures={})
+    rig = Rig(home, worker([plan(), search(), fetch()], report(NOTHING)), web=web)
+    try:
+        async with lag() as seen:
+            result = await rig.research(provider_error_limit=1, **BOUNDS)
+        await assert_reported_in_time(result, rig.context(), seen.worst)
+        assert [s.url for s in result.research.sources.values()] == [OFFICE]
+    finally:
+        web.failures = {"over": "timeout"}  # lets it go
+        await asyncio.sleep(0.1)
+
+
+@pytest.mark.rule("R7")
+async def test_a_fetcher_that_raises_costs_its_page_and_not_the_run(home: Path) -> None:
+    class Raising(FixtureWeb):
+        async def fetch(self, url: str) -> Any:
+            if url == SURVEY:
+                raise RuntimeError("a fault of the host's")
+            return await super().fetch(url)
+
+    rig = Rig(home, worker([plan(), search(), fetch()], "…"), web=Raising(PAGES))
+    result = await rig.research(max_turns=6)
+    assert [s.url for s in result.research.sources.values()] == [OFFICE]
+    assert result.research.bad_urls == {SURVEY: "unreadable: The fetcher raised RuntimeError."}
 
 
 class HangingSearch(FixtureSearch):

@@ -119,16 +119,13 @@ async def _carried_out(bench: Workbench, r: Research, call: dict[str, Any]) -> t
         seen = ReadResult(call_id=call_id, tool="fetch_page", query=query, canonical=canonical, seen=known.id)
         return seen, "", ""
     left, seconds = work_seconds(r, bench.clock()), r.thresholds.tool_seconds
-    limit = asyncio.timeout(min(left, seconds))
     try:
-        async with limit:
-            if isinstance(args, FetchPage):
-                result, text = await fetch(args, call_id, bench.fetcher, canonical)
-                return result, text, ""
-            return await search(args, call_id, bench.providers, r.thresholds.search_limit), "", ""
+        if isinstance(args, FetchPage):
+            read = fetch(args, call_id, bench.fetcher, canonical)
+            return *await bench.at_most(min(left, seconds), read), ""
+        looked = search(args, call_id, bench.providers, r.thresholds.search_limit)
+        return await bench.at_most(min(left, seconds), looked), "", ""
     except TimeoutError:
-        if not limit.expired():
-            raise
         return (_cut_off(args, call_id) if left < seconds else _too_slow(args, call_id, canonical, seconds)), "", ""
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from langchain_core.language_models import BaseChatModel
@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from zetetic.models import has_price, make_model, model_name
 from zetetic.sources import DocumentFolder, Fetcher, SearchProvider, canonical_url
+from zetetic.sources.web import CombinedFetcher, WebFetcher
 from zetetic.state.allowance import Allowance, arm_allowance, worker_allowance
 from zetetic.state.thresholds import Thresholds
 from zetetic.state.values import Holdings
@@ -26,6 +27,7 @@ from zetetic.store import Store
 from .context import Context
 
 Role = Literal["worker", "evaluator", "extractor"]
+T = TypeVar("T")
 
 
 class SetupError(ValueError):
@@ -51,7 +53,7 @@ class _Nowhere:
     async def fetch(self, url: str) -> Any:
         from zetetic.sources import FetchFailure
 
-        return FetchFailure(url=url, kind="unsupported", message="No fetcher is configured for this address.")
+        return FetchFailure(url=url, kind="unsupported", message="Pages of the web are not read in this run.")
 
 
 @dataclass
@@ -64,10 +66,12 @@ class Workbench:
     providers: Sequence[SearchProvider]
     fetcher: Fetcher
     folder: DocumentFolder | None
+    web: WebFetcher | None
     models: dict[Role, BaseChatModel]
     users: int = 0
     opening: asyncio.Lock = field(default_factory=asyncio.Lock)
     calls_let_go: set[asyncio.Future[Any]] = field(default_factory=set)
+    readings_let_go: set[asyncio.Future[Any]] = field(default_factory=set)
 
     def clock(self) -> datetime:
         """Now, in UTC."""
@@ -103,11 +107,29 @@ class Workbench:
         call.add_done_callback(lambda _: ending.cancel())
         return call.add_done_callback(_looked_at)
 
+    async def at_most(self, seconds: float, work: Coroutine[Any, Any, T]) -> T:
+        """What `work` brings, in at most so many seconds. Raises TimeoutError then, also where `work` pays no heed to
+        being cancelled: it is left to itself, so that no tool of a host's can hold up the run (A21)."""
+        task = asyncio.ensure_future(work)
+        try:
+            await asyncio.wait({task}, timeout=seconds)
+        finally:
+            if not task.done():
+                task.cancel()
+                self.readings_let_go.add(task)
+                task.add_done_callback(self.readings_let_go.discard)
+                task.add_done_callback(_looked_at)
+        if not task.done():
+            raise TimeoutError
+        return task.result()
+
     async def close(self) -> None:
         """Gives everything back; waits for model calls that were let go, each for what is left of its grace."""
         if self.calls_let_go:
             await asyncio.wait(self.calls_let_go)
         await self.store.close()
+        if self.web is not None:
+            await self.web.close()
         if self.folder is not None:
             self.folder.close()
 
@@ -145,10 +167,19 @@ async def _make(context: Context) -> Workbench:
     _need_prices(models, thresholds)
     folder = await DocumentFolder.open(context.documents) if context.documents else None
     providers = _providers(context, folder)
-    fetcher: Fetcher = context.fetcher or folder or _Nowhere()
+    web = WebFetcher(allow=context.fetch_allow) if context.reads_web and context.fetcher is None else None
     home = Path(context.home)
     store = await Store.open(context.database_path, notes_dir=home if context.write_files else None)
-    return Workbench(context, thresholds, store, providers, fetcher, folder, models)
+    return Workbench(context, thresholds, store, providers, _fetcher(context, folder, web), folder, web, models)
+
+
+def _fetcher(context: Context, folder: DocumentFolder | None, web: WebFetcher | None) -> Fetcher:
+    """What pages are read with: the host's own fetcher alone, else the folder and the web, as far as there are."""
+    if context.fetcher is not None:
+        return cast("Fetcher", context.fetcher)
+    if folder is not None and web is not None:
+        return CombinedFetcher(folder, web)
+    return web or folder or _Nowhere()
 
 
 def _models(context: Context, thresholds: Thresholds) -> dict[Role, BaseChatModel]:

@@ -176,7 +176,12 @@ async def search(args: s.WebSearch, call_id: str, providers: Sequence[SearchProv
 
 async def fetch(args: s.FetchPage, call_id: str, fetcher: Fetcher, canonical: str) -> tuple[ReadResult, str]:
     """Fetches one page; the result without its text, and the text."""
-    got = await fetcher.fetch(args.url)
+    try:
+        got = await fetcher.fetch(args.url)
+    except Exception as error:  # a fetcher of the host's own may raise; a round survives it (R7)
+        late = isinstance(error, TimeoutError)
+        what = f"The fetcher raised {type(error).__name__}."
+        got = FetchFailure(url=args.url, kind="timeout" if late else "unreadable", message=what)
     base = {
         "call_id": call_id,
         "tool": "fetch_page",
@@ -286,7 +291,7 @@ def _search_observed(research: Research, result: ReadResult, found: SearchResult
 def _failure_observed(research: Research, result: ReadResult, failure: FetchFailure, add: object, at: datetime) -> str:
     assert callable(add)
     add(_log(research, result, failure.kind, "failed", at))
-    if failure.kind in ("not_found", "blocked", "junk", "unreadable", "unsupported"):
+    if failure.kind not in ("timeout", "unreachable"):  # those may pass; the others say what the page is
         add(ev.UrlRejected(at=at, canonical=result.canonical, reason=f"{failure.kind}: {failure.message}"))
     return f"{result.query} could not be read ({failure.kind}): {failure.message}"
 
