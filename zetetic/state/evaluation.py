@@ -80,7 +80,6 @@ def decide_route(
     arms: Mapping[str, ArmResult],
     *,
     at: datetime,
-    files: tuple[str, ...] = (),
     render: RenderReport | None = None,
 ) -> Decision:
     """Merges the arms' answers, runs the ladder, and moves the question or the run accordingly."""
