@@ -101,12 +101,18 @@ def failed_dependencies(research: Research, question_id: str) -> tuple[str, ...]
 
 
 def stuck_on_blocked(research: Research) -> tuple[Question, ...]:
-    """The blocked questions, where nothing else that matters can be selected (D11); the root if it can be freed."""
+    """The blocked questions, where nothing else that matters can be selected (D11); the root if it can be freed.
+
+    What the root waits on matters at any priority once nothing else is left, or the objective could never be answered.
+    """
     chosen = select_next(research)
     if chosen is not None and effective_priorities(research)[chosen.id] >= research.thresholds.gate_priority:
         return ()
     stuck = tuple(q for q in must_be_closed(research) if q.status == "blocked")
     root = research.root
+    if chosen is None and not stuck and root.status == "pending":
+        blocked = (q for q in research.questions.values() if q.status == "blocked")
+        stuck = tuple(q for q in blocked if reaches(research, ROOT, q.id))
     if root.status == "blocked" and failed_dependencies(research, ROOT):
         return (*stuck, root)
     return stuck
