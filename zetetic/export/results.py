@@ -43,6 +43,10 @@ def result_claims(research: Research) -> list[dict[str, Any]]:
 
 def result_sources(research: Research) -> list[dict[str, Any]]:
     """Every source that was read, and the claims that rest on it."""
+    resting: dict[str, list[str]] = {}
+    for claim in research.claims.values():
+        for source_id in dict.fromkeys(link.source_id for link in claim.links("supports")):
+            resting.setdefault(source_id, []).append(claim.id)
     return [
         {
             "id": source.id,
@@ -55,11 +59,7 @@ def result_sources(research: Research) -> list[dict[str, Any]]:
             "note": source.note,
             "sha256": source.sha256,
             "read_at": source.at.isoformat(),
-            "claim_ids": [
-                claim.id
-                for claim in research.claims.values()
-                if any(link.source_id == source.id for link in claim.links("supports"))
-            ],
+            "claim_ids": resting.get(source.id, []),
         }
         for source in research.sources.values()
     ]

@@ -54,6 +54,7 @@ _PREPRINT_FORM = re.compile(r"(10\.(?:1101|64898)/[\d.]+)v\d+(?:\.[a-z.-]+)?")
 _suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
 
 
+@lru_cache(maxsize=1 << 16)
 def canonical_url(url: str) -> str:
     """The one identity of a URL (R6). Idempotent; never raises; what is no web address comes back stripped.
 

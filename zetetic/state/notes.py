@@ -32,6 +32,7 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
+from .memo import ByIdentity
 from .research import Research
 from .values import Claim, ClaimStatus, Frozen, Source
 
@@ -134,12 +135,12 @@ def _supporting(claim: Claim) -> tuple[str, ...]:
     return tuple(dict.fromkeys(link.source_id for link in claim.links("supports")))
 
 
-def claim_line(claim: Claim) -> ClaimLine:
+def _claim_line(claim: Claim) -> ClaimLine:
     check = "" if claim.status == "VERIFIED" else claim.check
     return ClaimLine(id=claim.id, status=claim.status, text=claim.text, sources=_supporting(claim), check=check)
 
 
-def datapoint_line(claim: Claim) -> DatapointLine:
+def _datapoint_line(claim: Claim) -> DatapointLine:
     return DatapointLine(
         id=claim.id,
         status=claim.status,
@@ -150,10 +151,15 @@ def datapoint_line(claim: Claim) -> DatapointLine:
     )
 
 
-def _source_line(source: Source) -> SourceLine:
+def _line_of_source(source: Source) -> SourceLine:
     published = f"published {source.published}" if source.published else ""
     note = "; ".join(part for part in (published, source.note) if part)
     return SourceLine(id=source.id, url=source.url, title=source.title, domain=source.domain, note=note)
+
+
+claim_line = ByIdentity(_claim_line)
+datapoint_line = ByIdentity(_datapoint_line)
+_source_line = ByIdentity(_line_of_source)
 
 
 def _gaps(research: Research) -> list[tuple[datetime | None, GapLine]]:
@@ -212,7 +218,7 @@ def _render_claim(line: ClaimLine) -> str:
 
 def render_contradiction(line: ContradictionLine | ClaimLine) -> str:
     if isinstance(line, ClaimLine):
-        return _render_claim(line)
+        return _claim_text(line)
     return f"- {line.claim_id} vs {line.other_id}" + (f" -> {line.question_id}" if line.question_id else "")
 
 
@@ -231,14 +237,19 @@ def _render_gap(line: GapLine) -> str:
     return f"- {line.question_id + ' ' if line.question_id else ''}{line.kind}: {_escape(line.text)}"
 
 
+_claim_text = ByIdentity(_render_claim)
+_datapoint_text = ByIdentity(_render_datapoint)
+_source_text = ByIdentity(_render_source)
+
+
 def render_notes(notes: Notes) -> str:
     """The whole file; `parse_notes` is its inverse for any text (D26)."""
     lines = [f"# Notes: {_escape(notes.objective)}"]
-    lines += ["## Verified", *map(_render_claim, notes.verified)]
-    lines += ["## Unverified", *map(_render_claim, notes.unverified)]
+    lines += ["## Verified", *map(_claim_text, notes.verified)]
+    lines += ["## Unverified", *map(_claim_text, notes.unverified)]
     lines += ["## Contradictions", *map(render_contradiction, notes.contradictions)]
-    lines += ["## Datapoints", *map(_render_datapoint, notes.datapoints)]
-    lines += ["## Sources", *map(_render_source, notes.sources)]
+    lines += ["## Datapoints", *map(_datapoint_text, notes.datapoints)]
+    lines += ["## Sources", *map(_source_text, notes.sources)]
     lines += ["## Assumptions & gaps", *map(_render_gap, notes.gaps)]
     lines += ["## Scratch", *([_escape(notes.scratch, _IN_SCRATCH)] if notes.scratch else [])]
     return "\n".join(lines) + "\n"

@@ -3,14 +3,17 @@ D55)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
+from functools import cache, partial
 from typing import Literal, NamedTuple
 
+from .memo import ByIdentity
 from .notes import (
     ClaimLine,
     ContradictionLine,
     DatapointLine,
     Notes,
+    SourceLine,
     claim_line,
     datapoint_line,
     notes_of,
@@ -89,6 +92,17 @@ def notes_tokens(notes: Notes | Research) -> int:
 
 
 def _line(entry: _Entry, cut: int | None = None, most: int | None = None) -> str:
+    return _lines_of(entry)(cut, most)
+
+
+def _cuts_of(entry: _Entry) -> Callable[[int | None, int | None], str]:
+    return cache(partial(_written, entry))
+
+
+_lines_of = ByIdentity(_cuts_of)
+
+
+def _written(entry: _Entry, cut: int | None, most: int | None) -> str:
     text = " ".join(entry.text.split())
     if cut is not None and len(text) > cut:
         text = text[:cut].rstrip() + "…"
@@ -100,10 +114,7 @@ def _line(entry: _Entry, cut: int | None = None, most: int | None = None) -> str
 
 def _entries(notes: Notes) -> list[_Entry]:
     """Lines by kind; a source stands before the claims that cite it."""
-    lines = [
-        _Entry("source", s.id, f"[{s.id}] {s.url}", f'"{s.title.replace(chr(34), chr(39))}" ({s.domain}) {s.note}')
-        for s in notes.sources
-    ]
+    lines = [_source_entry(s) for s in notes.sources]
     claims = (*notes.verified, *notes.unverified, *notes.contradictions, *notes.datapoints)
     lines += [_claim_entry(line) for line in claims if not isinstance(line, ContradictionLine)]
     for pair in notes.contradictions:
@@ -115,12 +126,20 @@ def _entries(notes: Notes) -> list[_Entry]:
     return lines
 
 
-def _claim_entry(line: ClaimLine | DatapointLine) -> _Entry:
+def _entry_of_source(s: SourceLine) -> _Entry:
+    return _Entry("source", s.id, f"[{s.id}] {s.url}", f'"{s.title.replace(chr(34), chr(39))}" ({s.domain}) {s.note}')
+
+
+def _entry_of_claim(line: ClaimLine | DatapointLine) -> _Entry:
     if isinstance(line, DatapointLine):
         text = f"{line.value} | {line.unit} | {line.context}"
     else:
         text = line.text + (f" (check: {line.check})" if line.check else "")
     return _Entry("claim", line.id, f"[{line.id}] {line.status}", text, line.sources)
+
+
+_source_entry = ByIdentity(_entry_of_source)
+_claim_entry = ByIdentity(_entry_of_claim)
 
 
 def _ordered(research: Research) -> list[_Entry]:

@@ -145,9 +145,9 @@ def _earlier_outcome(research: Research, earlier: QueryRecord) -> str:
 def is_discovered(research: Research, url: str) -> bool:
     """Whether a search, a page or the user gave this address (RULES: an invented URL is refused)."""
     wanted = {url, canonical_url(url)}
-    for record in research.all_queries():
-        for found in record.urls:
-            if found in wanted or canonical_url(found) in wanted:
+    for log in reversed(research.queries.values()):  # what is asked for was mostly found just before
+        for record in reversed(log):
+            if not wanted.isdisjoint(record.urls) or not wanted.isdisjoint(map(canonical_url, record.urls)):
                 return True
     return url in research.objective or any(url in d.text for d in research.directives)
 
@@ -276,11 +276,13 @@ def _search_observed(research: Research, result: ReadResult, found: SearchResult
     add(_log(research, linked, outcome, status, at, tuple(h.url for h in found.hits)))
     if challenge_id:
         add(ev.ChallengeExecuted(at=at, challenge_id=challenge_id, status=status))
+    asked = {name: hit.url for hit in found.hits for name in (hit.key, hit.url)}
     known = {
-        hit.url: source.id
-        for hit in found.hits
+        asked[name]: source.id
         for source in research.sources.values()
-        if source.sha256 and (hit.url == source.url or hit.key == source.canonical)
+        if source.sha256
+        for name in (source.canonical, source.url)
+        if name in asked
     }
     prefix = f"[{challenge_id}] " if challenge_id else ""
     return f"{prefix}{outcome} for {one_line(result.query, 160)!r}\n" + hits_text(
@@ -301,7 +303,9 @@ def _page_observed(research: Research, result: ReadResult, page: PageRead, add: 
     known = seen_before(research, page.canonical)
     if known is not None:
         return f"{known.id} is this page and was read already; its claims stand in the notes."
-    copied = next((o.id for o in research.sources.values() if is_copy(o, page.sha256, page.sketch, research)), "")
+    hashes = frozenset(page.sketch[1:])  # the first is its scale; what shares none of them is no copy, and costs no comparison
+    alike = (o for o in research.sources.values() if o.sha256 == page.sha256 or not hashes.isdisjoint(o.sketch))
+    copied = next((o.id for o in alike if is_copy(o, page.sha256, page.sketch, research)), "")
     note = "; ".join(part for part in (page.note, f"nearly the same text as {copied}" if copied else "") if part)
     source = Source(
         id=next_id("s", research.sources),
