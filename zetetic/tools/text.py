@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from zetetic.sources import Hit, SearchResult
+from zetetic.sources import Hit, SearchResult, SearchStatus
 from zetetic.state.frontier import question_line, tried
 from zetetic.state.research import Research
 from zetetic.state.wording import one_line
@@ -36,8 +36,9 @@ def fenced(source_id: str, text: str, *, title: str = "", part: str = "") -> str
 
 def hits_text(result: SearchResult, known: dict[str, str], limit_chars: int) -> str:
     """Search hits, a line and a snippet each, as many as fit; `known` maps canonical addresses to their sources."""
+    troubles = [_status_text(part) for part in result.parts or (result,) if part.status is not SearchStatus.OK]
     if not result.hits:
-        return f"{result.provider}: {result.status.value}. {result.detail}".strip()
+        return "\n".join(troubles) or _status_text(result)
     lines: list[str] = []
     size = 0
     for number, hit in enumerate(result.hits, 1):
@@ -47,7 +48,12 @@ def hits_text(result: SearchResult, known: dict[str, str], limit_chars: int) -> 
             break
         lines.append(block)
         size += len(block) + 1
-    return "\n".join(lines)
+    return "\n".join(lines + troubles)
+
+
+def _status_text(part: SearchResult) -> str:
+    """How one provider's search went, for the model to know who has not looked (R8)."""
+    return f"{flat(part.provider)}: {part.status.value}. {flat(part.detail)}".strip()
 
 
 def _hit_text(number: int, hit: Hit, known: dict[str, str]) -> str:
