@@ -23,7 +23,8 @@ from graph.rig import (
 )
 from langchain_core.messages import BaseMessage, ToolMessage
 
-from zetetic.nodes.prompts import EXTRACT_SYSTEM, SYSTEM
+from zetetic.nodes.prompts import SYSTEM
+from zetetic.nodes.small_prompts import EXTRACT_SYSTEM
 from zetetic.testing import FixturePage, ScriptedModel, call, turn
 
 FILLER = "Its lamp room has been painted every spring by the keepers and their families. "

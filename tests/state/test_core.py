@@ -107,6 +107,8 @@ ONE_OF_EACH: list[ev.Event] = [
     ev.PhaseChanged(**AT, phase="synthesis", reason="finalized"),
     ev.PhaseChanged(**AT, phase="exploration", reason="reopened"),
     ev.ReportDrafted(**AT, text="t"),
+    ev.ReportPlanned(**AT, plan=(("q_001",),)),
+    ev.ReportPartWritten(**AT, text="t"),
     ev.RunEnded(**AT, status="reported", stop_reason="finalized"),
     ev.AbortRecorded(**AT, reason="r"),
     ev.BudgetAsked(**AT, reason="r"),
@@ -222,6 +224,8 @@ NAMED = {
     ("frontier.py", "_WAITS_SHOWN"),
     ("breakers.py", "ARM_CALLS"),
     ("independence.py", "SAME_WORDS"),
+    ("memo.py", "KEPT"),
+    ("sections.py", "TURNS_BESIDE"),
 }
 
 

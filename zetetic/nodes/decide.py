@@ -17,16 +17,27 @@ from zetetic.state.research import Research
 from zetetic.state.turns import OUT_OF_TIME, allowed_tools
 from zetetic.state.values import PendingExtraction
 from zetetic.tools import tool_schemas
+from zetetic.tools.text import neutral
 
 from .asking import Answer, BudgetSpent, ask
 from .channels import Channels, TurnKeys
 from .context import Context
 from .keys import task_key
-from .prompts import EXTRACT_SYSTEM, SYSTEM, base_text, extraction_text, now_text, since_part, since_text, task_text
-from .workbench import Workbench, bench_of
+from .prompts import SYSTEM, base_text, now_text, since_part, since_text, task_text
+from .small_prompts import (
+    CONSOLIDATE_SYSTEM,
+    EXTRACT_SYSTEM,
+    SECTION_SYSTEM,
+    consolidation_text,
+    extraction_text,
+    section_text,
+)
+from .workbench import Role, Workbench, bench_of
 
 OVER_BUDGET = "budget"
 EXTRACT_TOOLS = ("notes_append",)
+CONSOLIDATE_TOOLS = ("notes_update", "notes_scratch")
+REPORT_TOOLS = ("finalize_report",)
 SINCE = "since"
 """Under which name a turn's answer keeps what its prompt told of new records."""
 
@@ -46,6 +57,13 @@ async def decide(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
         async with limit:
             if r.turn.stage == "extracting":
                 answer = await _extract(bench, r, key, channels, until)
+            elif r.turn.stage == "consolidating":
+                asked = CONSOLIDATE_SYSTEM, consolidation_text(r)
+                answer = await _ask_small(bench, r, key, "worker", asked, CONSOLIDATE_TOOLS, until)
+            elif in_sections(r):
+                refused = "\n".join(f"Note: {neutral(text)}" for text in channels.get("refusals") or [])
+                asked = SECTION_SYSTEM, "\n".join(filter(None, [section_text(r), refused]))
+                answer = await _ask_small(bench, r, key, "worker", asked, REPORT_TOOLS, until, choice=REPORT_TOOLS[0])
             else:
                 answer = await _ask_worker(bench, r, key, channels, until)
     except TimeoutError:
@@ -62,6 +80,7 @@ async def decide(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
         "text": answer.text,
         "journal": answer.key,
         "stage": r.turn.stage,
+        "own_prompt": r.turn.stage == "extracting" or in_sections(r),
         "shown": [item.key for item in shown_items(r)] if r.turn.stage == "extracting" else [],
     }
     await bench.store.put_effect(r.run_id, key, "calls", answer.text, json.dumps(kept, ensure_ascii=False))
@@ -123,18 +142,38 @@ async def _extract(bench: Workbench, r: Research, key: str, channels: Channels, 
         page = await bench.store.page(item.sha256)
         texts[item.sha256] = page.text if page is not None else ""
     refusals = [text for item in items if item.tries for text in channels.get("refusals") or []][:6]
-    prompt = extraction_text(r, items, texts, refusals)
+    asked = EXTRACT_SYSTEM, extraction_text(r, items, texts, refusals)
+    return await _ask_small(bench, r, key, "extractor", asked, EXTRACT_TOOLS, until, choice=EXTRACT_TOOLS[0])
+
+
+def in_sections(r: Research) -> bool:
+    """Whether this turn writes a part of the report that has a prompt of its own (CASES 14)."""
+    return r.turn.stage == "synthesizing" and bool(r.turn.detail)
+
+
+async def _ask_small(
+    bench: Workbench,
+    r: Research,
+    key: str,
+    role: Role,
+    asked: tuple[str, str],
+    tools: tuple[str, ...],
+    until: float,
+    choice: str | None = None,
+) -> Answer:
+    """One call with a small prompt of its own and the few tools that it is about (D55)."""
+    system, prompt = asked
     return await ask(
         bench,
         r.run_id,
         key,
-        "extractor",
-        [SystemMessage(EXTRACT_SYSTEM), HumanMessage(prompt)],
-        tool_schemas(EXTRACT_TOOLS),
-        allowed=frozenset(EXTRACT_TOOLS),
-        choice=EXTRACT_TOOLS[0],
+        role,
+        [SystemMessage(system), HumanMessage(prompt)],
+        tool_schemas(tools),
+        allowed=frozenset(tools),
+        choice=choice,
         seconds=r.thresholds.call_seconds,
-        must_call=True,
+        must_call=choice is not None,
         until=until,
     )
 
@@ -143,7 +182,7 @@ async def kept_answer(bench: Workbench, key: str) -> dict[str, Any]:
     """What DECIDE kept of the answer under a key: calls, errors, text; nothing where no answer came."""
     stored = await bench.store.effect(key, "calls") if key else None
     if stored is None:
-        return {"calls": [], "errors": [], "text": "", "journal": "", "stage": "", "shown": []}
+        return {"calls": [], "errors": [], "text": "", "journal": "", "stage": "", "own_prompt": False, "shown": []}
     kept: dict[str, Any] = json.loads(stored.payload)
     return kept
 

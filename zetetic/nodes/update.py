@@ -33,13 +33,13 @@ async def update(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
     turn = channels.get("turn") or TurnKeys(answer="")
     kept = await kept_answer(bench, turn.answer)
     names = [call["name"] for call in kept["calls"]]
-    results = await _read_results(bench, turn)
+    results = await read_results(bench, turn)
     told = await result_texts(bench, turn)
     trouble = channels.get("trouble") or ""
     window, evicted = await _window(bench, channels, turn, kept["stage"])
-    in_window = [x for past in [*(channels.get("window") or []), turn] for x in await _read_results(bench, past)]
+    in_window = [x for past in [*(channels.get("window") or []), turn] for x in await read_results(bench, past)]
     unaffordable = trouble.startswith(OVER_BUDGET)
-    failed = trouble.split(": ", 1)[0] if trouble and not unaffordable else _all_failed(kept["calls"], results, told)
+    failed = trouble.split(": ", 1)[0] if trouble and not unaffordable else all_failed(kept["calls"], results, told)
 
     def decision(r: Research) -> Decision:
         at = bench.clock()
@@ -81,8 +81,8 @@ async def update(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
         "next": _next(r),
         "window": window,
         "log_head": r.version,
-        "account": _account(r, names, results, trouble),
-        "refusals": refusals[:6] if kept["stage"] == "extracting" else [],
+        "account": account_of(r, names, results, trouble),
+        "refusals": refusals[:6] if kept.get("own_prompt") else [],
         "usage": r.usage.totals(),
     }
 
@@ -95,7 +95,7 @@ def _next(r: Research) -> str:
     return "state"
 
 
-def _all_failed(calls: list[dict[str, Any]], results: list[ReadResult], told: Mapping[str, str]) -> str:
+def all_failed(calls: list[dict[str, Any]], results: list[ReadResult], told: Mapping[str, str]) -> str:
     """How the searches failed in a turn in which no call succeeded, or '' (A12). What was refused is no success."""
     read = {x.call_id: x for x in results}
     failed = [x.search.status.value for x in results if x.search is not None and not x.search.status.executed]
@@ -124,7 +124,8 @@ def _extraction(
     return tuple(happened)
 
 
-async def _read_results(bench: Workbench, turn: TurnKeys) -> list[ReadResult]:
+async def read_results(bench: Workbench, turn: TurnKeys) -> list[ReadResult]:
+    """What the readings of a turn brought."""
     if not turn.act:
         return []
     stored = await bench.store.effects(turn.act)
@@ -143,7 +144,7 @@ async def _window(bench: Workbench, channels: Channels, turn: TurnKeys, stage: s
     same in between (D55). Extraction turns have a prompt of their own and are not part of it.
     """
     window = list(channels.get("window") or [])
-    if turn.answer and stage != "extracting":
+    if turn.answer and stage not in ("extracting", "consolidating"):
         window.append(turn)
     r = await bench.store.load(channels["run_id"])
     t = r.thresholds
@@ -156,11 +157,11 @@ async def _window(bench: Workbench, channels: Channels, turn: TurnKeys, stage: s
         return window, []
     evicted: list[str] = []
     for past in window[: -t.keep_turns]:
-        evicted += _sources_in(await _read_results(bench, past), r)
+        evicted += _sources_in(await read_results(bench, past), r)
     return window[-t.keep_turns :], evicted
 
 
-def _account(r: Research, names: list[str], results: list[ReadResult], trouble: str) -> str:
+def account_of(r: Research, names: list[str], results: list[ReadResult], trouble: str) -> str:
     """One line about the turn for whoever looks on."""
     if trouble:
         return f"turn {r.turns} {r.turn.stage} {r.turn.question_id}: {trouble}"

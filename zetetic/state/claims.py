@@ -353,8 +353,11 @@ def decide_retract(research: Research, claim_id: str, why: str, *, at: datetime)
     claim = _living(research, claim_id)
     if isinstance(claim, str):
         return refuse(claim)
-    if not why.strip():
-        return refuse(f"Say in retract why {claim_id} is withdrawn.")
+    missing = [] if why.strip() else [f"Say in retract why {claim_id} is withdrawn."]
+    if carried := [q.id for q in research.questions.values() if q.status == "resolved" and claim_id in q.claim_ids]:
+        missing.append(f"{claim_id} carries the answer of {', '.join(carried)}: reopen_question first.")
+    if missing:
+        return refuse(*missing)
     happened = (ev.ClaimMoved(at=at, claim_id=claim_id, status="RETRACTED", actor="agent", why=one_line(why)),)
     return Accepted(happened, f"{claim_id} is RETRACTED")
 
@@ -389,14 +392,17 @@ def decide_link(
     return Accepted(tuple(happened), f"{claim_id} vs {other_id} -> {question_id}")
 
 
-def decide_scratch(research: Research, text: str, conclusion: str | None = None, *, at: datetime) -> Decision:
-    """Replaces nothing: adds free text, bounded, and states the conclusion where given (D26, D27, D40)."""
+def decide_scratch(
+    research: Research, text: str, conclusion: str | None = None, *, replace: bool = False, at: datetime
+) -> Decision:
+    """Adds free text, bounded, or puts it in place of what stood there; states the conclusion where given (D26, D27,
+    D29, D40)."""
     happened: list[ev.Event] = []
     said = []
     if text.strip():
         room = research.thresholds.scratch_max_chars
-        joined = f"{research.scratch}\n{text.strip()}".strip()
-        if len(joined) > room:
+        joined = text.strip() if replace else f"{research.scratch}\n{text.strip()}".strip()
+        if replace or len(joined) > room:
             happened.append(ev.ScratchWritten(at=at, text=joined[-room:], append=False))
         else:
             happened.append(ev.ScratchWritten(at=at, text=text.strip()))

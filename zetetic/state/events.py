@@ -24,6 +24,7 @@ from .values import (
     Frozen,
     Gap,
     Holdings,
+    Loop,
     Outcome,
     PendingExtraction,
     Phase,
@@ -54,6 +55,7 @@ class RunOpened(Base):
     user: str = ""
     notes_id: str
     mode: Mode = "bounded-research"
+    loop: Loop = "investigative"
     model: str = ""
     thresholds: Thresholds = Thresholds()
     holdings: Holdings = Holdings()
@@ -365,6 +367,20 @@ class ReportDrafted(Base):
     rendered_by_code: bool = False
 
 
+class ReportPlanned(Base):
+    """The report is written in sections, each on some questions (CASES 14)."""
+
+    event: Literal["report_planned"] = "report_planned"
+    plan: tuple[tuple[str, ...], ...]
+
+
+class ReportPartWritten(Base):
+    """The next section of the plan."""
+
+    event: Literal["report_part_written"] = "report_part_written"
+    text: str
+
+
 class RunEnded(Base):
     event: Literal["run_ended"] = "run_ended"
     status: RunStatus
@@ -425,6 +441,8 @@ Event = Annotated[
     | DirectiveDelivered
     | UsageRecorded
     | PhaseChanged
+    | ReportPlanned
+    | ReportPartWritten
     | ReportDrafted
     | RunEnded
     | AbortRecorded

@@ -97,6 +97,8 @@ def _run(
         | ev.DirectiveDelivered
         | ev.UsageRecorded
         | ev.PhaseChanged
+        | ev.ReportPlanned
+        | ev.ReportPartWritten
         | ev.ReportDrafted
         | ev.RunEnded
         | ev.AbortRecorded
@@ -129,7 +131,8 @@ def _run(
             return {"criteria": e.criteria}
         case ev.StateRecorded():
             attempt = r.attempt
-            if attempt is not None and e.is_turn:
+            own = e.is_turn and e.stage != "consolidating"  # which belongs to no attempt (A26)
+            if attempt is not None and own:
                 attempt = attempt.model_copy(update={"turns": attempt.turns + 1})
             return {
                 "turn": Turn(
@@ -140,7 +143,8 @@ def _run(
                     forced_tool=e.forced_tool,
                 ),
                 "turns": r.turns + int(e.is_turn),
-                "stage_streak": r.stage_streak + int(r.attempt is None and e.is_turn),
+                "stage_streak": r.stage_streak + int(r.attempt is None and own),
+                "consolidated": int(e.detail or 0) if e.stage == "consolidating" else r.consolidated,
                 "attempt": attempt,
             }
         case ev.TurnClosed():
@@ -211,6 +215,10 @@ def _run(
                 if e.reason == "extended":  # more room: the report's attempts count from here, as a question's do
                     changes["report"] = ReportState(draft=r.report.draft, final=r.report.final)
             return changes
+        case ev.ReportPlanned():
+            return {"report": r.report.model_copy(update={"plan": e.plan, "parts": ()})}
+        case ev.ReportPartWritten():
+            return {"report": r.report.model_copy(update={"parts": (*r.report.parts, e.text)})}
         case ev.ReportDrafted():
             return {"report": r.report.model_copy(update={"draft": e.text, "rendered_by_code": e.rendered_by_code})}
         case ev.RunEnded():
@@ -235,6 +243,7 @@ def _opened(e: ev.RunOpened) -> dict[str, Any]:
         "user": e.user,
         "notes_id": e.notes_id,
         "mode": e.mode,
+        "loop": e.loop,
         "model": e.model,
         "thresholds": e.thresholds,
         "holdings": e.holdings,
@@ -421,7 +430,10 @@ def _attempt(
                 started_at=e.at,
                 base_version=r.version,
             )
-            return {"attempt": started, "attempts": e.number, "stage_streak": 0}
+            begun: dict[str, Any] = {"attempt": started, "attempts": e.number, "stage_streak": 0}
+            if e.kind == "report":
+                begun["report"] = r.report.model_copy(update={"plan": (), "parts": ()})
+            return begun
         case ev.AttemptEnded():
             if r.attempt is None:
                 return {}

@@ -96,24 +96,43 @@ def must_stand_under_gaps(research: Research) -> tuple[str, ...]:
 
 def finalization_gate(research: Research, report: str) -> tuple[str, ...]:
     """Everything that is wrong with a report; empty when it may go out (D44)."""
-    missing: list[str] = []
     if not report.strip():
         return ("The report is empty.",)
     body = citations.strip_bibliography(report)
-    cited = citations.cited_ids(body)
-    unknown = [i for i in cited if not _exists(research, i)]
-    if unknown:
-        missing.append(f"These ids do not exist: {', '.join(unknown)}. Cite claims by their ids in the notes.")
-    if not any(i in research.claims for i in cited) and research.claims:
+    missing = _wrongly_cited(research, body)
+    if not any(i in research.claims for i in citations.cited_ids(body)) and research.claims:
         missing.append("The report cites no claim.")
-    for claim_id in citations.cited_ids(citations.outside_gaps(body)):
-        claim = research.claims.get(claim_id)
-        if claim is not None and claim.status in ("REFUTED", "RETRACTED"):
-            missing.append(f"{claim_id} is {claim.status}: it may stand under gaps only.")
     named = set(citations.gap_question_ids(body))
     absent = [i for i in must_stand_under_gaps(research) if i not in named]
     if absent:
         missing.append(f"These questions were not answered and must stand under a heading 'Gaps': {', '.join(absent)}.")
+    return (*missing, *_unsupported(body))
+
+
+def section_faults(research: Research, text: str) -> tuple[str, ...]:
+    """Everything that is wrong with one section of a report; empty when it can stand in it (D44, CASES 14)."""
+    if not text.strip():
+        return ("The section is empty.",)
+    body = citations.strip_bibliography(text)
+    return (*_wrongly_cited(research, body), *_unsupported(body))
+
+
+def _wrongly_cited(research: Research, body: str) -> list[str]:
+    """Ids that do not exist, and claims that no longer stand."""
+    missing: list[str] = []
+    unknown = [i for i in citations.cited_ids(body) if not _exists(research, i)]
+    if unknown:
+        missing.append(f"These ids do not exist: {', '.join(unknown)}. Cite claims by their ids in the notes.")
+    for claim_id in citations.cited_ids(citations.outside_gaps(body)):
+        claim = research.claims.get(claim_id)
+        if claim is not None and claim.status in ("REFUTED", "RETRACTED"):
+            missing.append(f"{claim_id} is {claim.status}: it may stand under gaps only.")
+    return missing
+
+
+def _unsupported(body: str) -> tuple[str, ...]:
+    """Headings and sentences that state something without a claim."""
+    missing: list[str] = []
     asserting = citations.asserting_headings(body)
     if asserting:
         shown = " / ".join(one_line(h, 80) for h in asserting[:5])

@@ -135,6 +135,8 @@ def _entry_of_claim(line: ClaimLine | DatapointLine) -> _Entry:
         text = f"{line.value} | {line.unit} | {line.context}"
     else:
         text = line.text + (f" (check: {line.check})" if line.check else "")
+        if line.status == "RETRACTED" and line.check:  # what was withdrawn is named, and no longer told
+            text = line.check
     return _Entry("claim", line.id, f"[{line.id}] {line.status}", text, line.sources)
 
 

@@ -23,6 +23,7 @@ from .values import (
     Frozen,
     Gap,
     Holdings,
+    Loop,
     PendingExtraction,
     Phase,
     QueryRecord,
@@ -47,6 +48,7 @@ class Research(Frozen):
     user: str = ""
     notes_id: str = ""
     mode: Mode = "bounded-research"
+    loop: Loop = "investigative"
     model: str = ""
     thresholds: Thresholds = Thresholds()
     holdings: Holdings = Holdings()
@@ -93,6 +95,8 @@ class Research(Frozen):
     """Worker turns spent, both phases."""
     stage_streak: int = 0
     """Turns since an attempt was last under way: planning or conclusion, which no attempt bounds."""
+    consolidated: int = 0
+    """Size of the notes, in tokens, when they were last consolidated (D29)."""
     provider_errors: int = 0
     barren_rounds: int = 0
     still_rounds: int = 0

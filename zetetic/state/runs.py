@@ -13,10 +13,11 @@ from .evaluation import conclude_exploration, may_reopen
 from .evolve import fold
 from .frontier import failed_dependencies
 from .frontier_commands import decide_reopen, moved
-from .gates import cited_claims, exploration_gate, finalization_gate
+from .gates import cited_claims, exploration_gate, finalization_gate, section_faults
 from .research import Research
+from .sections import composed, next_section
 from .thresholds import Mode, Thresholds
-from .values import Extension, Holdings
+from .values import Extension, Holdings, Loop
 from .wording import one_line
 
 
@@ -32,6 +33,7 @@ def decide_open(
     directives: Sequence[object] = (),
     user: str = "",
     mode: Mode = "bounded-research",
+    loop: Loop = "investigative",
     model: str = "",
     thresholds: Thresholds,
     holdings: Holdings,
@@ -54,6 +56,7 @@ def decide_open(
             user=user,
             notes_id=notes_id,
             mode=mode,
+            loop=loop,
             model=model,
             thresholds=thresholds,
             holdings=holdings,
@@ -206,6 +209,13 @@ def decide_finalize(
         happened: list[ev.Event] = [ev.AttemptClosed(at=at, reason="reopened"), *decision.events]
         happened.append(ev.PhaseChanged(at=at, phase="exploration", reason="reopened", detail=one_line(why)))
         return Accepted(tuple(happened), f"exploration goes on with {question_id}")
+    if research.turn.detail.startswith("section") and next_section(research):
+        wrong = section_faults(research, report)
+        if wrong:
+            return refuse(*wrong)
+        written = ev.ReportPartWritten(at=at, text=strip_bibliography(report))
+        return Accepted((written,), f"{research.turn.detail} is taken")
+    report = composed(report, research.report.parts)
     missing = finalization_gate(research, report)
     if missing:
         return refuse(*missing)

@@ -9,6 +9,7 @@ from typing import get_args
 from . import events as ev
 from .answers import decide_bound
 from .breakers import attempt_affordable, breaker, budget_left, time_is_up, work_seconds
+from .consolidation import consolidation_due
 from .decision import Accepted, Decision
 from .evaluation import RenderReport, conclude_exploration, end_of_report, with_report
 from .evolve import evolve
@@ -22,6 +23,7 @@ from .frontier import (
 from .frontier_commands import decide_drop_dependency, decide_prune, moved, start_attempt
 from .gates import finalization_gate
 from .research import Research
+from .sections import next_section, plan_sections
 from .values import ROOT, Action, Gap, NextAction, Question, Stage
 from .wording import one_line
 
@@ -102,6 +104,8 @@ def _explore(log: _Log, at: datetime, worker: str) -> None:
     t = r.thresholds
     if r.pending:
         return _turn(log, at, "extracting", r.pending[0].question_id)
+    if size := consolidation_due(r):
+        return _turn(log, at, "consolidating", r.current.id if r.current else ROOT, detail=str(size))
     if r.attempt is not None:
         challenging = any(c.question_id == r.attempt.question_id for c in r.open_challenges())
         return _turn(log, at, "challenging" if challenging else "acting", r.attempt.question_id)
@@ -185,8 +189,16 @@ def _synthesize(log: _Log, at: datetime, render: RenderReport) -> None:
         return log.add(*out_of_reserve(r, fired, at, render))
     if r.attempt is None:
         log.add(*start_attempt(r, "report", ROOT, at=at))
+        turns = budget_left(log.research, at).turns
+        if plan := plan_sections(log.research, turns):
+            log.add(ev.ReportPlanned(at=at, plan=plan))
     last = budget_left(log.research, at).turns <= 1
-    return _turn(log, at, "synthesizing", ROOT, forced_tool="finalize_report" if last else "")
+    report = log.research.report
+    detail = ""
+    if report.plan and not last:
+        due = next_section(log.research)
+        detail = f"section {len(report.parts) + 1} of {len(report.plan)}" if due else "summary"
+    return _turn(log, at, "synthesizing", ROOT, detail=detail, forced_tool="finalize_report" if last else "")
 
 
 def out_of_reserve(research: Research, fired: str, at: datetime, render: RenderReport) -> tuple[ev.Event, ...]:
@@ -274,7 +286,7 @@ def decide_update(
         ev.TurnClosed(
             at=at,
             action=action_of(called, queries, urls),
-            called_tools=bool(called),
+            called_tools=bool(called) or research.turn.stage == "consolidating",  # nothing may be there to merge
             provider_failed=bool(provider_failed),
         )
     )

@@ -44,6 +44,7 @@ Strategy = Literal[
     "staleness",
 ]
 Outcome = Literal["survived", "weakened", "refuted", "inconclusive"]
+Loop = Literal["investigative", "simple"]
 Phase = Literal["exploration", "synthesis"]
 Stage = Literal[
     "planning",
@@ -391,6 +392,10 @@ class ReportState(Frozen):
     unproductive_streak: int = 0
     steer: str = ""
     draft: str = ""
+    plan: tuple[tuple[str, ...], ...] = ()
+    """The questions of each section, where the attempt under way writes the report in sections."""
+    parts: tuple[str, ...] = ()
+    """The sections written so far, in the plan's order."""
     accepted: bool = False
     rendered_by_code: bool = False
     final: str = ""

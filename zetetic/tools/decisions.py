@@ -186,7 +186,9 @@ DECISIONS: dict[str, Callable[[Research, Call], Decision]] = {
     ),
     "notes_append": _append,
     "notes_update": _update,
-    "notes_scratch": lambda r, c: claims.decide_scratch(r, c.args.text, c.args.conclusion, at=c.at),
+    "notes_scratch": lambda r, c: claims.decide_scratch(
+        r, c.args.text, c.args.conclusion, replace=r.turn.stage == "consolidating", at=c.at
+    ),
     "notes_read": lambda r, c: Accepted((), render_notes(notes_of(r))),
     "challenge": _challenge,
     "record_challenge_result": _record,

@@ -15,7 +15,9 @@ MOST_ALSO = 6
 
 
 def report(seen: Seen) -> dict[str, Any]:
-    """The arguments of finalize_report."""
+    """The arguments of finalize_report: the report, or the part of it that the prompt asks for."""
+    if seen.part.startswith("section"):
+        return {"report": _section(seen)}
     parts = [q for q in seen.answers if q[0] != "q_001"]
     asked = [a for a in parts if not _is_conflict(a[1])] or [a for a in seen.answers if a[0] == "q_001"]
     summary: list[str] = []
@@ -37,12 +39,27 @@ def report(seen: Seen) -> dict[str, Any]:
         if one is None or other is None or not (is_living(one) and is_living(other)):
             continue
         conflicts.append(f"- Sources disagree: {statement(one)} Against it: {statement(other)}")
+    if seen.part == "summary":
+        return {"report": "\n".join(["## Summary", "", *summary, "", *_gaps(seen)])}
     if conflicts:
         details += ["### Where sources disagree", "", *conflicts, ""]
     if not summary:
         living = [c for c in seen.claims.values() if is_living(c)][:8]
         summary = [f"- {statement(c)}" for c in living]
     return {"report": "\n".join(["## Summary", "", *summary, "", "## Details", "", *details, *_gaps(seen)])}
+
+
+def _section(seen: Seen) -> str:
+    """The details on the questions of one section: the answer's sentences, else the claims on it."""
+    lines: list[str] = []
+    for _, question, answer, _ in seen.answers:
+        told = _standing(seen, answer) or [statement(c) for c in seen.own()[:MOST_ALSO]]
+        lines += [f"### {question.rstrip()}", "", *(f"- {s}" for s in told), ""]
+    pairs = [(seen.claims.get(a), seen.claims.get(b)) for a, b, _ in seen.pairs]
+    for one, other in pairs:
+        if one is not None and other is not None and is_living(one) and is_living(other):
+            lines.append(f"- Sources disagree: {statement(one)} Against it: {statement(other)}")
+    return "\n".join(lines)
 
 
 def _also_stated(seen: Seen, told: str) -> list[ClaimSeen]:

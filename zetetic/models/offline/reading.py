@@ -107,6 +107,8 @@ class Seen:
     """A worker prompt, read."""
 
     stage: str = ""
+    part: str = ""
+    """Of a report written in sections: `section 2 of 5` or `summary`; '' where all of it is asked for."""
     objective: str = ""
     criteria: list[str] = field(default_factory=list)
     question_id: str = ""
@@ -277,6 +279,7 @@ def _read_record(seen: Seen, line: str, part: str) -> bool:
 
 _FIELDS = {
     "Stage: ": "stage",
+    "Part: ": "part",
     "Objective: ": "objective",
     "Conclusion: ": "conclusion",
     "From the last attempt: ": "steer",
