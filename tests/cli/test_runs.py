@@ -72,6 +72,7 @@ def test_what_a_run_was_started_with_is_kept(run: str, home: Path) -> None:
         "model": "offline",
         "documents": str(home.parent / "docs"),
         "search": [],
+        "fetch_allow": [],
         "loop": "investigative",
         "user": "ann",
     }

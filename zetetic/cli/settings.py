@@ -21,7 +21,10 @@ from .terminal import UserError
 
 FILE = "context.json"
 SCHEMA_VERSION = "1.0"
-KEPT = ("model", "worker", "evaluator", "extractor", "base_url", "documents", "search", "database", "loop", "user")
+KEPT = (
+    *("model", "worker", "evaluator", "extractor", "base_url", "documents", "search", "fetch", "fetch_allow"),
+    *("database", "loop", "user"),
+)
 """What a run is resumed with, besides the mode and the bounds, which stand in its log. Never a key."""
 _RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 
@@ -67,7 +70,8 @@ def keep_settings(context: Context, folder: Path) -> None:
     kept: dict[str, Any] = {"schema_version": SCHEMA_VERSION}
     for name in KEPT:
         value = getattr(context, name)
-        if value is None or (isinstance(value, str) and _holds_secret(value)):
+        texts = value if isinstance(value, list) else [value]
+        if value is None or any(isinstance(text, str) and _holds_secret(text) for text in texts):
             continue
         kept[name] = _absolute(value) if name in ("documents", "database") else value
     folder.mkdir(parents=True, exist_ok=True)
@@ -75,12 +79,13 @@ def keep_settings(context: Context, folder: Path) -> None:
 
 
 def _holds_secret(value: str) -> bool:
-    """Whether a text is an address that carries a password or a parameter, which could be a key."""
+    """Whether a text is an address that carries a password or a parameter, which could be a key; `searxng:http://…`
+    holds one after its name."""
     try:
-        parts = urlsplit(value)
+        places = [urlsplit(text) for text in (value, value.partition(":")[2])]
     except ValueError:
         return True
-    return bool(parts.scheme and parts.netloc and ("@" in parts.netloc or parts.query))
+    return any(parts.scheme and parts.netloc and ("@" in parts.netloc or parts.query) for parts in places)
 
 
 def _absolute(value: str) -> str:

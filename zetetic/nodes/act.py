@@ -97,6 +97,15 @@ async def _read(bench: Workbench, r: Research, key: str, call: dict[str, Any]) -
             media_type=result.page.media_type,
             fetched_at=bench.clock(),
         )
+    for found in bench.fetcher.pages(result.search.hits) if result.search is not None else ():
+        await bench.store.put_page(
+            found.text,
+            url=found.url,
+            final_url=found.final_url,
+            title=found.title,
+            media_type=found.media_type,
+            fetched_at=bench.clock(),
+        )
     await bench.store.put_effect(r.run_id, key, call["id"], page_meta, result.model_dump_json())
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, SecretStr, WithJsonSchema, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from zetetic.sources.web import AddressGuard
 from zetetic.state.thresholds import Mode, Thresholds, thresholds_for
+from zetetic.state.values import Loop
 
 _NAME = WithJsonSchema({"type": "string"})
 _NAME_OR_NONE = WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})
@@ -53,13 +55,23 @@ class Context(BaseSettings):
     search: Annotated[list[Any], NoDecode, WithJsonSchema({"type": "array", "items": {"type": "string"}})] = Field(
         default=[], description="search providers, by name; documents when a folder is given"
     )
+    fetch: bool | None = Field(
+        None,
+        description="whether pages of the web are read; if not given, where search names more than documents",
+    )
+    fetch_allow: Annotated[list[str], NoDecode] = Field(
+        default=[],
+        description="addresses read although they are not public, such as 127.0.0.1:8080, 10.0.0.0/8 or wiki.corp",
+    )
     fetcher: Annotated[Any, _NAME_OR_NONE] = Field(
         None, description="a fetcher of the host's own, in place of the built-in"
     )
     database: str | None = Field(None, description="SQLite file of the log; home/zetetic.db if not given")
     home: str = Field(".zetetic", description="folder for the databases and the run folders")
     mode: Mode = Field("bounded-research", description="loop mode; sets the defaults of the bounds")
-    loop: Literal["investigative"] = Field("investigative", description="loop design")
+    loop: Loop = Field(
+        "investigative", description="investigative, or simple: the plain tool-calling loop, which verifies nothing"
+    )
     user: str = Field("", description="whose run it is; part of the notes' file name")
     interactive: bool = Field(False, description="whether a person can be asked during the run")
     write_files: bool = Field(True, description="whether the run folder is written under home")
@@ -123,13 +135,27 @@ class Context(BaseSettings):
         """`~` is the user's home."""
         return str(Path(value).expanduser()) if value is not None else None
 
-    @field_validator("search", mode="before")
+    @field_validator("search", "fetch_allow", mode="before")
     @classmethod
     def _names(cls, value: Any) -> Any:
         """A comma-separated text is a list of names."""
         if isinstance(value, str):
             return [name.strip() for name in value.split(",") if name.strip()]
         return value
+
+    @field_validator("fetch_allow", mode="after")
+    @classmethod
+    def _addresses(cls, value: list[str]) -> list[str]:
+        """Each entry names an address; one that does not is said at once and not at the first page."""
+        AddressGuard.of(value)
+        return value
+
+    @property
+    def reads_web(self) -> bool:
+        """Whether `fetch_page` goes to the web: as `fetch` says, else where a search provider is named that does."""
+        if self.fetch is not None:
+            return self.fetch
+        return any(isinstance(name, str) and name != "documents" for name in self.search)
 
     def thresholds(self) -> Thresholds:
         """The bounds in force: the mode's defaults with this context's overrides (A17)."""

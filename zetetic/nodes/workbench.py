@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from zetetic.models import has_price, make_model, model_name
 from zetetic.sources import DocumentFolder, Fetcher, SearchProvider, canonical_url
+from zetetic.sources.providers import KNOWN, ApiProvider, UnknownProvider, adapted, make_provider
 from zetetic.sources.web import CombinedFetcher, WebFetcher
 from zetetic.state.allowance import Allowance, arm_allowance, worker_allowance
 from zetetic.state.thresholds import Thresholds
@@ -25,6 +26,7 @@ from zetetic.state.values import Holdings
 from zetetic.store import Store
 
 from .context import Context
+from .found_texts import FoundTexts
 
 Role = Literal["worker", "evaluator", "extractor"]
 T = TypeVar("T")
@@ -64,7 +66,7 @@ class Workbench:
     thresholds: Thresholds
     store: Store
     providers: Sequence[SearchProvider]
-    fetcher: Fetcher
+    fetcher: FoundTexts
     folder: DocumentFolder | None
     web: WebFetcher | None
     models: dict[Role, BaseChatModel]
@@ -128,6 +130,9 @@ class Workbench:
         if self.calls_let_go:
             await asyncio.wait(self.calls_let_go)
         await self.store.close()
+        for provider in self.providers:
+            if isinstance(provider, ApiProvider):
+                await provider.aclose()
         if self.web is not None:
             await self.web.close()
         if self.folder is not None:
@@ -166,11 +171,12 @@ async def _make(context: Context) -> Workbench:
     models = _models(context, thresholds)
     _need_prices(models, thresholds)
     folder = await DocumentFolder.open(context.documents) if context.documents else None
-    providers = _providers(context, folder)
+    providers = await _providers(context, folder)
     web = WebFetcher(allow=context.fetch_allow) if context.reads_web and context.fetcher is None else None
     home = Path(context.home)
     store = await Store.open(context.database_path, notes_dir=home if context.write_files else None)
-    return Workbench(context, thresholds, store, providers, _fetcher(context, folder, web), folder, web, models)
+    fetcher = FoundTexts(_fetcher(context, folder, web), providers, store)
+    return Workbench(context, thresholds, store, providers, fetcher, folder, web, models)
 
 
 def _fetcher(context: Context, folder: DocumentFolder | None, web: WebFetcher | None) -> Fetcher:
@@ -227,24 +233,36 @@ def _need_prices(models: dict[Role, BaseChatModel], thresholds: Thresholds) -> N
             )
 
 
-def _providers(context: Context, folder: DocumentFolder | None) -> list[SearchProvider]:
+async def _providers(context: Context, folder: DocumentFolder | None) -> list[SearchProvider]:
+    """What is searched, in the order named. Those that lack something answer so; refused only if all do (R8)."""
     providers: list[SearchProvider] = []
-    for wanted in context.search or (["documents"] if folder is not None else []):
-        if wanted == "documents":
-            if folder is None:
-                raise SetupError("search names documents, but no folder was given: set documents to one.")
-            providers.append(folder)
-        elif isinstance(wanted, str):
-            raise SetupError(
-                f"The search provider {wanted!r} is not known; known: documents, or a provider of your own."
-            )
-        else:
-            providers.append(wanted)
+    wanted = context.search or (["documents"] if folder is not None else [])
+    for given in [one for at, one in enumerate(wanted) if not (isinstance(one, str) and one in wanted[:at])]:
+        try:
+            providers += [_named(given, folder)] if isinstance(given, str) else await adapted(given)
+        except ValueError as error:
+            raise SetupError(str(error)) from None
     if not providers:
         raise SetupError(
-            "There is nothing to look in: give a folder with documents (--documents DIR), or search providers."
+            "There is nothing to look in: give a folder with documents (--documents DIR), or search providers. "
+            f"By name (--search NAMES) there are: {', '.join(KNOWN)}."
         )
+    lacking = [lack for provider in providers if (lack := getattr(provider, "missing", ""))]
+    if len(lacking) == len(providers):
+        raise SetupError(f"Nothing can be searched. {' '.join(lacking)}")
     return providers
+
+
+def _named(name: str, folder: DocumentFolder | None) -> SearchProvider:
+    if name.strip().lower() == "documents":
+        if folder is None:
+            raise SetupError("search names documents, but no folder was given: set documents to one.")
+        return folder
+    provider = make_provider(name)
+    if isinstance(provider, UnknownProvider):
+        needs = "; ".join(f"{known} ({need})" for known, need in KNOWN.items())
+        raise SetupError(f"The search provider {name!r} is not known. Known: {needs}; or a provider of your own.")
+    return provider
 
 
 async def open_bench(context: Context) -> Workbench:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+from collections import Counter
 from collections.abc import Iterator
 from urllib.parse import urljoin, urlsplit
 
@@ -17,6 +18,10 @@ from zetetic.sources.junk import junk_reason
 from zetetic.sources.media_types import HTML
 
 MAX_HTML_CHARACTERS = 20_000_000
+MAX_ELEMENTS = 100_000
+MAX_INLINE_CHILDREN = 4_000
+"""A page of more elements, or with more in one line of text, gives all visible text: what is main in it would take
+minutes to find."""
 
 for _name in ("trafilatura", "htmldate", "courlan", "justext", "readability"):
     logging.getLogger(_name).setLevel(logging.CRITICAL + 1)
@@ -91,10 +96,26 @@ _HIDDEN = (
 
 
 def _drop_hidden(tree: HtmlElement) -> None:
-    """Takes out what a reader of the page does not see; it is no evidence."""
-    for element in tree.xpath(_HIDDEN):
-        if element.getparent() is not None:
-            element.drop_tree()
+    """Takes out what a reader of the page does not see; it is no evidence. What follows an element stays."""
+    hidden = set(tree.xpath(_HIDDEN))
+    for parent in {element.getparent() for element in hidden} - {None}:
+        kept, loose = None, []
+        for child in list(parent):
+            if child in hidden:
+                loose.append(child.tail or "")
+                parent.remove(child)
+            else:
+                _append_text(parent, kept, loose)
+                kept, loose = child, []
+        _append_text(parent, kept, loose)
+
+
+def _append_text(parent: HtmlElement, last: HtmlElement | None, texts: list[str]) -> None:
+    """Puts texts after the child `last`, or before the first; all at once, since each costs the whole text's length."""
+    if texts and last is None:
+        parent.text = (parent.text or "") + "".join(texts)
+    elif texts and last is not None:
+        last.tail = (last.tail or "") + "".join(texts)
 
 
 def _parsed(markup: str) -> HtmlElement | None:
@@ -107,12 +128,24 @@ def _parsed(markup: str) -> HtmlElement | None:
 
 
 def _main_text(tree: HtmlElement) -> str:
+    if _is_vast(tree):
+        return visible_text(tree)
     try:
         document = trafilatura.bare_extraction(tree, include_comments=False, include_tables=True)
     except Exception:  # odd trees make it stumble in many ways; all of the visible text is still there
         document = None
     text = tidy(str(getattr(document, "text", "") or ""))
     return text or visible_text(tree)
+
+
+def _is_vast(tree: HtmlElement) -> bool:
+    inline: Counter[HtmlElement] = Counter()
+    for number, element in enumerate(tree.iter()):
+        if element.tag not in _BLOCKS and element.getparent() is not None:
+            inline[element.getparent()] += 1
+        if number >= MAX_ELEMENTS:
+            return True
+    return max(inline.values(), default=0) > MAX_INLINE_CHILDREN
 
 
 def visible_text(tree: HtmlElement) -> str:

@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict
 from zetetic.sources.extraction import Extracted
 from zetetic.sources.identity import canonical_url, registrable_domain, text_sketch, work_identity
 
-FailureKind = Literal["not_found", "blocked", "junk", "unreadable", "timeout", "unsupported", "refused"]
+FailureKind = Literal["not_found", "blocked", "junk", "unreadable", "timeout", "unreachable", "unsupported", "refused"]
+"""`timeout` and `unreachable` (the network or the server has trouble) may pass: such an address may be tried again."""
 
 
 class Page(BaseModel):

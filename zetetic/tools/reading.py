@@ -303,7 +303,9 @@ def _page_observed(research: Research, result: ReadResult, page: PageRead, add: 
     known = seen_before(research, page.canonical)
     if known is not None:
         return f"{known.id} is this page and was read already; its claims stand in the notes."
-    hashes = frozenset(page.sketch[1:])  # the first is its scale; what shares none of them is no copy, and costs no comparison
+    hashes = frozenset(
+        page.sketch[1:]
+    )  # the first is its scale; what shares none of them is no copy, and costs no comparison
     alike = (o for o in research.sources.values() if o.sha256 == page.sha256 or not hashes.isdisjoint(o.sketch))
     copied = next((o.id for o in alike if is_copy(o, page.sha256, page.sketch, research)), "")
     note = "; ".join(part for part in (page.note, f"nearly the same text as {copied}" if copied else "") if part)
