@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from scripted_research import Cost, Prompt, Script, play
+from simple_growth import TURNS_A_QUESTION as SIMPLE_TURNS
+from simple_growth import play_simple
 
 from zetetic.state import events as ev
 from zetetic.state.frontier import select_next
@@ -72,6 +74,11 @@ def prompt_growth() -> tuple[dict[str, Any], bool]:
         by_part = around(prompts, turn)
         told = ", ".join(f"{part} {size:,.0f}" for part, size in sorted(by_part.items(), key=lambda x: -x[1]))
         print(f"turn {turn:3d}: {sum(by_part.values()):,.0f} tokens a turn ({told})")
+    spent, arms = Cost(prompts), Cost(done.evaluation)
+    print(
+        f"{TURNS // TURNS_A_QUESTION} questions: {spent.raw:,} tokens, {spent.priced:,} cache-priced; every evaluation "
+        f"{arms.raw:,}, {arms.priced:,} cache-priced"
+    )
     # A question's turns differ from one another, so the questions' means are what is compared.
     means = [
         statistics.fmean(p.tokens for p in prompts[n : n + TURNS_A_QUESTION])
@@ -85,6 +92,19 @@ def prompt_growth() -> tuple[dict[str, Any], bool]:
         f"turn with each turn, {drift:+.1%} over all: {'no growth' if kept else 'it GROWS'}"
     )
     return {"means": means, "slope": rise / TURNS_A_QUESTION, "drift": drift}, kept
+
+
+def simple_growth() -> dict[str, Any]:
+    """The same of the simple loop on the same research: at its own turns, and over the questions that the
+    investigative loop's turns are for."""
+    sizes = asyncio.run(play_simple(TURNS // SIMPLE_TURNS))
+    for turn in (20, 60, TURNS):
+        chosen = sizes.raw[turn - SIMPLE_TURNS : turn]
+        print(f"simple loop, turn {turn:3d}: {statistics.fmean(chosen):,.0f} tokens a turn")
+    same = TURNS // TURNS_A_QUESTION
+    spent = {name: sum(given[: same * SIMPLE_TURNS]) for name, given in (("raw", sizes.raw), ("priced", sizes.priced))}
+    print(f"simple loop, {same} questions: {spent['raw']:,.0f} tokens, {spent['priced']:,.0f} cache-priced")
+    return {"tokens": sizes.raw, "spent": spent}
 
 
 async def _turn_times(events: int) -> list[tuple[int, float]]:
@@ -154,10 +174,13 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="file for the figures")
     asked = parser.parse_args()
     sizes, flat = prompt_growth()
+    simple = simple_growth()
     chosen = selection()
     times, quick = turn_times(asked.events)
     if asked.json:
-        asked.json.write_text(json.dumps({"prompt": sizes, "turn": times, "select_next": chosen}, indent=1))
+        asked.json.write_text(
+            json.dumps({"prompt": sizes, "simple": simple, "turn": times, "select_next": chosen}, indent=1)
+        )
     return 0 if flat and quick else 1
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from zetetic.graph.checkpointers import sqlite_saver
     from zetetic.graph.result import ResearchResult
     from zetetic.graph.run import aresearch, aresume, open_store, research, resume
+    from zetetic.graph.simple import build_simple_graph
     from zetetic.graph.wiring import build_graph
     from zetetic.models import ModelError
     from zetetic.nodes.context import Context
@@ -29,6 +30,7 @@ _HOMES = {
     "aresearch": "graph.run",
     "aresume": "graph.run",
     "build_graph": "graph.wiring",
+    "build_simple_graph": "graph.simple",
     "open_store": "graph.run",
     "research": "graph.run",
     "resume": "graph.run",
@@ -49,6 +51,7 @@ __all__ = [
     "aresearch",
     "aresume",
     "build_graph",
+    "build_simple_graph",
     "open_store",
     "research",
     "resume",

@@ -36,13 +36,24 @@ Home = Annotated[
 Database = Annotated[str | None, typer.Option(metavar="FILE", help="Database of the log, if not zetetic.db in home.")]
 User = Annotated[str | None, typer.Option(metavar="NAME", help="Whose run it is.")]
 Documents = Annotated[str | None, typer.Option(metavar="DIR", help="Folder of documents to search and read.")]
-Search = Annotated[str | None, typer.Option(metavar="NAMES", help="Search providers, with commas between.")]
+Search = Annotated[
+    str | None,
+    typer.Option(metavar="NAMES", help="Search providers by name, with commas between; a wrong name lists them all."),
+]
+Fetch = Annotated[
+    bool | None,
+    typer.Option("--fetch/--no-fetch", help="Whether pages of the web are read; as --search needs it without one."),
+]
 Model = Annotated[
     str | None,
     typer.Option(metavar="MODEL", help="Chat model, such as openai:NAME or ollama:NAME; offline without one."),
 ]
 BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="Address of an OpenAI-compatible server.")]
 Mode = Annotated[str | None, typer.Option(metavar="MODE", help=f"One of {', '.join(MODES)}; {MODES[1]} without one.")]
+Loop = Annotated[
+    str | None,
+    typer.Option(metavar="LOOP", help="investigative, or simple: the plain tool-calling loop; the former without one."),
+]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.")]
 RunOrLatest = Annotated[str | None, typer.Argument(metavar="[RUN]", help="Id of the run; the latest without one.")]
 
@@ -68,9 +79,11 @@ def research(
     objective: Annotated[str, typer.Argument(metavar="OBJECTIVE", help="What is to be found out; - reads stdin.")],
     documents: Documents = None,
     search: Search = None,
+    fetch: Fetch = None,
     model: Model = None,
     base_url: BaseUrl = None,
     mode: Mode = None,
+    loop: Loop = None,
     criteria: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="What the report must do; give it several times.")
     ] = None,
@@ -93,9 +106,11 @@ def research(
     given = {
         "documents": documents,
         "search": search,
+        "fetch": fetch,
         "model": model,
         "base_url": base_url,
         "mode": mode,
+        "loop": loop,
         "home": home,
         "database": database,
         "user": user,
@@ -111,6 +126,7 @@ def resume(
     run: Run,
     documents: Documents = None,
     search: Search = None,
+    fetch: Fetch = None,
     model: Model = None,
     base_url: BaseUrl = None,
     home: Home = None,
@@ -125,6 +141,7 @@ def resume(
     given = {
         "documents": documents,
         "search": search,
+        "fetch": fetch,
         "model": model,
         "base_url": base_url,
         "home": home,

@@ -65,7 +65,7 @@ async def show_status(run_id: str | None, given: dict[str, Any], *, as_json: boo
                 }
             )
             return 0
-        lines = [f"Run {research.run_id}", *summary_lines(research), f"Frontier: {frontier_counts(research)}"]
+        lines = [f"Run {research.run_id}", *summary_lines(research), f"{_counted(research)}{frontier_counts(research)}"]
         lines.append(f"Spent: turn {research.turns} of {research.thresholds.max_turns} | {spent(research, at)}")
         folder = Path(context.home) / research.run_id
         lines += [f"Run folder: {folder}"] if folder.is_dir() else []
@@ -73,6 +73,10 @@ async def show_status(run_id: str | None, given: dict[str, Any], *, as_json: boo
             lines.append(f"To go on: {resume_command(research, context)}")
         give("\n".join(lines))
     return 0
+
+
+def _counted(research: Research) -> str:
+    return "Frontier: " if research.loop == "investigative" else f"Loop: {research.loop}, "
 
 
 async def list_runs(given: dict[str, Any], *, as_json: bool) -> int:

@@ -24,7 +24,9 @@ QUESTION_SHOWN = 100
 
 
 def frontier_counts(research: Research) -> str:
-    """How many questions have which status, such as `2 pending, 1 resolved`."""
+    """How many questions have which status, such as `2 pending, 1 resolved`; pages, where the loop asks none."""
+    if research.loop == "simple":
+        return f"{sum(bool(source.sha256) for source in research.sources.values())} pages read"
     counts = Counter(str(question.status) for question in research.questions.values())
     order = ("in_progress", "pending", "blocked", "resolved", "unresolvable", "pruned")
     return ", ".join(f"{counts[status]} {status.replace('_', ' ')}" for status in order if counts[status])

@@ -24,6 +24,8 @@ class Shortfall(Frozen):
 
 def shortfalls(research: Research, draft: str = "") -> tuple[Shortfall, ...]:
     """Everything that belongs under gaps, without the questions and free gaps that a draft already names there."""
+    if research.loop == "simple":
+        return tuple(_simple(research, draft))
     told = gap_question_ids(draft, {q.id: q.question for q in research.questions.values()}) if draft else ()
     said = folded(under_gaps(draft)) if draft else ""
     return (
@@ -37,6 +39,22 @@ def shortfalls(research: Research, draft: str = "") -> tuple[Shortfall, ...]:
         *_reasons(research),
         *_run(research),
     )
+
+
+SIMPLE = (
+    "Nothing was verified: the simple loop puts no statement against independent sources or a search for its opposite."
+)
+_OF_THE_INVESTIGATION = frozenset({"no_claim", "holdings"})
+
+
+def _simple(research: Research, draft: str) -> Iterator[Shortfall]:
+    """What a run of the simple loop lacks: it has neither questions nor claims nor gates that could lack anything."""
+    yield Shortfall(kind="unverified", text=SIMPLE)
+    said = folded(under_gaps(draft)) if draft else ""
+    for gap in research.gaps:
+        if folded(gap.text) not in said:
+            yield Shortfall(kind="gap", text=gap.text)
+    yield from (gap for gap in _run(research) if gap.kind not in _OF_THE_INVESTIGATION)
 
 
 def _questions(research: Research) -> Iterator[Shortfall]:

@@ -217,6 +217,8 @@ def next_safe_action(research: Research) -> str:
         return "none: the run is complete"
     if research.status == "blocked":
         return f"remove the blocker ({active_blockers(research) or 'unknown'}), then resume the run"
+    if research.loop == "simple" and research.stop_reason == "finalized":
+        return "accept the report, unverified as it is, or research the objective with the investigative loop"
     if research.status in ("reported", "failed"):
         return "resume the run with a larger budget, or accept the report with its gaps"
     if research.phase == "synthesis":

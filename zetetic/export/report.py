@@ -42,17 +42,17 @@ def render_report(research: Research, page_path: PagePath | None = None) -> str:
     if held.final and not held.draft and not held.rendered_by_code and not cited_ids(held.final):
         return held.final
     draft, by_code = draft_of(research)
-    draft = _tamed(draft)
+    draft = tamed(draft)
     references = References(research)
     body: list[str] = []
     left_out: list[str] = []
-    own = tuple(_own_sections(draft))
-    gap_texts = [f"{_heading(section)}\n\n{section.body}".strip("\n") for section in own if section.gaps]
+    own = tuple(own_sections(draft))
+    gap_texts = [f"{heading_of(section)}\n\n{section.body}".strip("\n") for section in own if section.gaps]
     for section in own:
         if not section.gaps:
             text, removed = without_fallen(research, section)
             left_out += removed
-            body.append(references.resolve(f"{_heading(section)}\n\n{text}".strip("\n")))
+            body.append(references.resolve(f"{heading_of(section)}\n\n{text}".strip("\n")))
     if not body:
         body.append("## Summary\n\nNothing could be established.")
     parts = [
@@ -81,12 +81,12 @@ _LABEL = re.compile(
 )
 
 
-def _tamed(draft: str) -> str:
+def tamed(draft: str) -> str:
     """The draft without HTML of its own and without labels that only code may give."""
     return re.sub(r"<(?=[A-Za-z/!])", "&lt;", _LABEL.sub("", draft))
 
 
-def _own_sections(draft: str) -> Iterator[Section]:
+def own_sections(draft: str) -> Iterator[Section]:
     """The draft's sections without its title and without a verification status, which is the code's to write."""
     found = sections(draft)
     titles = [section.title for section in found if section.level == 1]
@@ -112,7 +112,7 @@ def _untitled(found: tuple[Section, ...]) -> str:
     return "" if any("summary" in section.title.casefold() for section in found) else "Summary"
 
 
-def _heading(section: Section) -> str:
+def heading_of(section: Section) -> str:
     """The heading in the report; the one of the gaps is the code's, what stands below it one level down."""
     if not section.title or (section.gaps and section.level <= 2):
         return ""
@@ -216,10 +216,11 @@ def _gap_list(research: Research, draft: str, left_out: list[str], references: R
         by, source_ids = refutation(research, research.claims[names[0]])
         text = f'Left out, since what it rests on fell: "{without_citations(sentence).strip()}"'
         found.append(Shortfall(kind="left_out", text=text, claim_ids=names, by=by, source_ids=source_ids))
-    return "\n".join(_gap_line(gap, references) for gap in found) or "- None that code could find."
+    return "\n".join(gap_line(gap, references) for gap in found) or "- None that code could find."
 
 
-def _gap_line(gap: Shortfall, references: References) -> str:
+def gap_line(gap: Shortfall, references: References) -> str:
+    """One gap as a list item, with its references."""
     line = f"- {_resolved(gap.text, references)}"
     if gap.claim_ids:
         line += f" {references.cite(gap.claim_ids)}"
@@ -248,14 +249,15 @@ def _literal_part(text: str) -> str:
 
 def _sources(research: Research, references: References, page_path: PagePath | None) -> Iterator[str]:
     cited = references.sources()
-    yield "\n".join(f"{n}. {_source(s, page_path)}" for n, s in enumerate(cited, 1)) or "No source is cited."
+    yield "\n".join(f"{n}. {source_line(s, page_path)}" for n, s in enumerate(cited, 1)) or "No source is cited."
     also = [s for s in research.sources.values() if s.sha256 and s not in cited]
     if also:
         yield "### Also read"
-        yield "\n".join(f"- {_source(s, page_path)}" for s in also)
+        yield "\n".join(f"- {source_line(s, page_path)}" for s in also)
 
 
-def _source(source: Source, page_path: PagePath | None) -> str:
+def source_line(source: Source, page_path: PagePath | None = None) -> str:
+    """One source as the list of sources has it: title, address, and what is known of it."""
     details = [source.domain, f"published {source.published}" if source.published else ""]
     details += [f"read {source.at.date().isoformat()}", f"file: {source.location}" if source.location else ""]
     details += [source.note, f"text: {page_path(source)}" if page_path and source.sha256 else ""]

@@ -11,10 +11,11 @@ from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphDrained
+from langgraph.graph import StateGraph
 from langgraph.runtime import RunControl
 
 from zetetic.export import result_claims, result_gaps, result_sources
-from zetetic.nodes.channels import Input
+from zetetic.nodes.channels import Channels, Input, Output
 from zetetic.nodes.context import Context
 from zetetic.nodes.route import write_folder
 from zetetic.nodes.workbench import SetupError, Workbench, checked_run_id, recursion_limit, workbench
@@ -22,11 +23,13 @@ from zetetic.state.decision import Refusal
 from zetetic.state.loop_view import loop_view
 from zetetic.state.research import Research
 from zetetic.state.runs import decide_resume, decide_stop
+from zetetic.state.values import Loop
 from zetetic.store import Store
 
 from .checkpointers import sqlite_saver
 from .lease import leased
 from .result import ResearchResult
+from .simple import build_simple_graph
 from .wiring import build_graph
 
 Progress = Callable[[dict[str, Any], Research], None]
@@ -43,6 +46,11 @@ def new_id() -> str:
 def checkpoints_path(context: Context) -> Path:
     """Where the checkpoints of a context's runs live."""
     return Path(context.home) / "checkpoints.db"
+
+
+def graph_of(loop: Loop) -> StateGraph[Channels, Context, Input, Output]:
+    """The graph of a loop, not compiled (D53)."""
+    return build_simple_graph() if loop == "simple" else build_graph()
 
 
 async def aresearch(
@@ -120,7 +128,8 @@ async def _cut_off(bench: Workbench, run_id: str) -> bool:
     """Whether a step is left to do: a process that died right after its run had ended in the log leaves the last one,
     which writes the run folder."""
     async with sqlite_saver(checkpoints_path(bench.context)) as saver:
-        graph = build_graph().compile(checkpointer=saver)
+        loop = (await bench.store.load(run_id)).loop
+        graph = graph_of(loop).compile(checkpointer=saver)
         return bool((await graph.aget_state({"configurable": {"thread_id": run_id}})).next)
 
 
@@ -132,14 +141,15 @@ async def _drive(
     progress: Progress | None,
 ) -> ResearchResult:
     # The bounds of a run that was opened are the run's own, extensions included (A17).
-    known = await bench.store.exists(run_id)
-    bounds = (await bench.store.load(run_id)).thresholds if known else bench.thresholds
+    known = await bench.store.load(run_id) if await bench.store.exists(run_id) else None
+    bounds = known.thresholds if known is not None else bench.thresholds
+    loop = known.loop if known is not None else bench.context.loop
     config: RunnableConfig = {
         "configurable": {"thread_id": run_id},
         "recursion_limit": recursion_limit(bounds),
     }
     async with sqlite_saver(checkpoints_path(bench.context)) as saver:
-        graph = build_graph().compile(checkpointer=saver, name="zetetic")
+        graph = graph_of(loop).compile(checkpointer=saver, name="zetetic")
         snapshot = await graph.aget_state(config)
         if start is None and not snapshot.next:
             # The last invocation came to an end, or never began: go on from the log with a step of its own.

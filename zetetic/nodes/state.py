@@ -14,6 +14,7 @@ from zetetic.state.decision import Refusal
 from zetetic.state.research import Research
 from zetetic.state.runs import decide_directives, decide_open, directive_fault
 from zetetic.state.turns import decide_turn
+from zetetic.state.values import Loop
 
 from .channels import Channels, as_directives
 from .context import Context
@@ -33,7 +34,7 @@ def spoken(channels: Channels) -> tuple[str, str]:
 async def state(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
     """Starts a turn. New input on an old thread starts a new run (LANGGRAPH: Replay and fork)."""
     bench = await bench_of(runtime)
-    update = await _open(channels, runtime, bench)
+    update = await open_run(channels, runtime, bench, "investigative")
     run_id = update.get("run_id") or channels.get("run_id") or ""
     if not update:  # a run that was just opened has taken its directives with its objective
         update |= await take_directives(channels, runtime, bench, run_id)
@@ -92,7 +93,7 @@ def _next(r: Research) -> str:
     return "decide"
 
 
-async def _open(channels: Channels, runtime: Runtime[Context], bench: Workbench) -> dict[str, Any]:
+async def open_run(channels: Channels, runtime: Runtime[Context], bench: Workbench, loop: Loop) -> dict[str, Any]:
     """The channels of a new run, where there is new input; nothing otherwise."""
     given = channels.get("objective") or ""
     if not isinstance(given, str):
@@ -106,7 +107,9 @@ async def _open(channels: Channels, runtime: Runtime[Context], bench: Workbench)
     known = channels.get("run_id") or ""
     fresh_message = bool(text) and heard != (channels.get("heard") or "")
     if known and not objective and not fresh_message and await bench.store.exists(known):
+        _must_be((await bench.store.load(known)).loop, loop, f"The run {known} is of")
         return {}
+    _must_be(bench.context.loop, loop, "The context asks for")
     objective = objective or text
     if not objective:
         raise SetupError("The objective is empty: say what is to be found out.")
@@ -129,6 +132,7 @@ async def _open(channels: Channels, runtime: Runtime[Context], bench: Workbench)
             directives=directives,
             user=bench.context.user,
             mode=bench.context.mode,
+            loop=loop,
             model=bench.model_label,
             thresholds=bench.thresholds,
             holdings=bench.holdings(),
@@ -142,6 +146,13 @@ async def _open(channels: Channels, runtime: Runtime[Context], bench: Workbench)
     if isinstance(opened.decision, Refusal):
         raise SetupError(" ".join(opened.decision.missing))
     return _opened(run_id, heard)
+
+
+def _must_be(wanted: Loop, loop: Loop, whose: str) -> None:
+    """Raises SetupError where a graph is given what is another loop's (D53)."""
+    if wanted != loop:
+        build = "build_simple_graph" if wanted == "simple" else "build_graph"
+        raise SetupError(f"{whose} the {wanted} loop, and this graph is the {loop} one: make it with {build}().")
 
 
 def _opened(run_id: str, heard: str) -> dict[str, Any]:

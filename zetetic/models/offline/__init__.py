@@ -16,7 +16,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from . import acting, composing, evaluating, extracting
+from . import acting, composing, consolidating, evaluating, extracting, simple
 from .challenging import Calls
 from .reading import read_prompt
 
@@ -119,6 +119,8 @@ def answer_to(messages: Sequence[BaseMessage]) -> Calls:
         return []
     system, last = messages[0].text, messages[-1].text
     arm = re.match(r"^Stage: (\w+)", system)
+    if arm and arm[1] == "simple":
+        return simple.answer(messages)
     if arm and arm[1] in _ARMS:
         name, evaluate = _ARMS[arm[1]]
         return [(name, evaluate(last))]
@@ -127,14 +129,14 @@ def answer_to(messages: Sequence[BaseMessage]) -> Calls:
         return []
     if stage[1] == "extracting":
         return [("notes_append", extracting.extract(last))]
+    if stage[1] == "consolidating":
+        return consolidating.merged(last)
     seen = read_prompt(messages)
     match seen.stage:
         case "planning":
             return acting.plan(seen)
         case "synthesizing":
             return [("finalize_report", composing.report(seen))]
-        case "consolidating":
-            return [("notes_scratch", {"text": "consolidated"})]
         case _:
             concluding = "resolve_question" not in seen.allowed
             return acting.conclude(seen) if concluding else acting.work(seen)
