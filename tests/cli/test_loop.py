@@ -1,6 +1,7 @@
 """`--loop simple` from a terminal: what is said, what is kept, how it goes on (D53)."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,8 +46,9 @@ def test_status_and_show_say_which_loop_it_was(here: Here, reported: Ended, home
     assert here("show", run, "claims", "--home", str(home)).err == f"The run {run} has no claims yet.\n"
 
 
-def test_it_goes_on_as_the_loop_it_was_started_as(here: Here, reported: Ended, home: Path) -> None:
+def test_it_goes_on_as_the_loop_it_was_started_as(here: Here, reported: Ended, home: Path, tmp_path: Path) -> None:
     run = run_of(home)
+    home = Path(shutil.copytree(home, tmp_path / "copy"))
     assert json.loads((home / run / "context.json").read_text())["loop"] == "simple"
     again = here("resume", run, "--home", str(home), "--max-turns", "70", "--json")
     assert again.code == 3

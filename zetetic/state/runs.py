@@ -215,7 +215,8 @@ def decide_finalize(
             return refuse(*wrong)
         written = ev.ReportPartWritten(at=at, text=strip_bibliography(report))
         return Accepted((written,), f"{research.turn.detail} is taken")
-    report = composed(report, research.report.parts)
+    if research.turn.detail == "summary":
+        report = composed(report, research.report.parts)
     missing = finalization_gate(research, report)
     if missing:
         return refuse(*missing)

@@ -195,9 +195,11 @@ def _synthesize(log: _Log, at: datetime, render: RenderReport) -> None:
     last = budget_left(log.research, at).turns <= 1
     report = log.research.report
     detail = ""
-    if report.plan and not last:
+    if report.plan:
         due = next_section(log.research)
         detail = f"section {len(report.parts) + 1} of {len(report.plan)}" if due else "summary"
+        if due and last:  # the rest of the sections cannot be had, so all of the report is asked for
+            detail = ""
     return _turn(log, at, "synthesizing", ROOT, detail=detail, forced_tool="finalize_report" if last else "")
 
 

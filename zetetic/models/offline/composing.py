@@ -52,13 +52,20 @@ def report(seen: Seen) -> dict[str, Any]:
 def _section(seen: Seen) -> str:
     """The details on the questions of one section: the answer's sentences, else the claims on it."""
     lines: list[str] = []
+    disputes: list[str] = []
     for _, question, answer, _ in seen.answers:
-        told = _standing(seen, answer) or [statement(c) for c in seen.own()[:MOST_ALSO]]
-        lines += [f"### {question.rstrip()}", "", *(f"- {s}" for s in told), ""]
+        told = _standing(seen, answer)
+        if _is_conflict(question):
+            disputes += told
+        elif told:
+            lines += [f"### {question.rstrip()}", "", *(f"- {s}" for s in told), ""]
     pairs = [(seen.claims.get(a), seen.claims.get(b)) for a, b, _ in seen.pairs]
-    for one, other in pairs:
-        if one is not None and other is not None and is_living(one) and is_living(other):
-            lines.append(f"- Sources disagree: {statement(one)} Against it: {statement(other)}")
+    sides = [(a, b) for a, b in pairs if a is not None and b is not None and is_living(a) and is_living(b)]
+    disputes = [f"Sources disagree: {statement(a)} Against it: {statement(b)}" for a, b in sides] or disputes
+    if disputes:
+        lines += ["### Where sources disagree", "", *(f"- {s}" for s in dict.fromkeys(disputes)), ""]
+    if not lines:
+        lines = ["### Also stated by the sources", "", *(f"- {statement(c)}" for c in seen.own()[:MOST_ALSO])]
     return "\n".join(lines)
 
 
