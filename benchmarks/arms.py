@@ -56,7 +56,7 @@ REASONS = {"why_unverified": "one page is enough here", "why_unchallenged": "a b
 CUT_SHORT = f"## Summary\n\n{ANSWER}\n\n## Gaps\n\nNothing asked for is missing.\n"
 WORKER = [
     turn(
-        call("set_criteria", criteria=["States the height."]),
+        call("set_criteria", criteria=["States the height in metres.", "Names who measured it.", "Cites two sources."]),
         call("frontier_next", atomic_reason="it asks for one figure"),
     ),
     turn(call("web_search", query="Ortel lighthouse height")),

@@ -89,7 +89,10 @@ class Script:
 
     def plan(self) -> AIMessage:
         first = min(self.questions, self.open_at_once)
-        return turn(call("set_criteria", criteria=["It answers every question."]), *map(self.add, range(first)))
+        return turn(
+            call("set_criteria", criteria=["It answers every question.", "It cites sources.", "It names gaps."]),
+            *map(self.add, range(first)),
+        )
 
     def answer(self, number: int) -> str:
         return f"{words(f'a{number}', 200)} [{self.claim(number)}]."

@@ -20,7 +20,10 @@ def plan_with_question(question: str = ASKED, **more: Any) -> AIMessage:
         "validation_criteria": "Gives the height and the year of the survey.",
         **more,
     }
-    return turn(call("set_criteria", criteria=["States the height in metres."]), call("add_question", **given))
+    return turn(
+        call("set_criteria", criteria=["States the height in metres.", "Names who measured it.", "Cites two sources."]),
+        call("add_question", **given),
+    )
 
 
 def retry(new_query: str, question_id: str = "q_002") -> AIMessage:

@@ -31,7 +31,7 @@ Step = Reply | Callable[[list[BaseMessage]], Reply]
 
 def plan() -> AIMessage:
     return turn(
-        call("set_criteria", criteria=["States the height in metres."]),
+        call("set_criteria", criteria=["States the height in metres.", "Names who measured it.", "Cites two sources."]),
         call("frontier_next", atomic_reason="it asks for one figure"),
     )
 

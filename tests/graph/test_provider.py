@@ -264,7 +264,18 @@ async def test_a_missing_prerequisite_blocks_its_question_and_the_run_goes_on_wi
                  priority=0.9, validation_criteria="Gives the year.")  # fmt: skip
     third = call("add_question", parent_id="q_001", question="Who keeps the Ortel register?", rationale="asked",
                  priority=0.8, validation_criteria="Names who.")  # fmt: skip
-    steps = [turn(call("set_criteria", criteria=["States it."]), other, third), search("register"), search("Ortel lit")]
+    steps = [
+        turn(
+            call(
+                "set_criteria",
+                criteria=["States the height in metres.", "Names who measured it.", "Cites two sources."],
+            ),
+            other,
+            third,
+        ),
+        search("register"),
+        search("Ortel lit"),
+    ]
     found = FixtureSearch(PAGES, statuses={"register": "not_configured"})
     rig = Rig(home, worker(steps, "…"), search=found)
     bounds = {"max_turns": 20, "planning_turns": 2, "attempt_turns": 2, "max_attempts": 1}

@@ -225,6 +225,8 @@ NAMED = {
     ("breakers.py", "ARM_CALLS"),
     ("independence.py", "SAME_WORDS"),
     ("memo.py", "KEPT"),
+    ("frontier_commands.py", "MIN_CRITERIA"),
+    ("frontier_commands.py", "MAX_CRITERIA"),
     ("sections.py", "TURNS_BESIDE"),
 }
 

@@ -107,6 +107,16 @@ def decide_challenge(
         at=at,
     )
     happened.append(ev.ChallengeRegistered(at=at, challenge=challenge))
+    happened.append(
+        ev.StateRecorded(
+            at=at,
+            seq=research.turn.seq + 1,
+            stage="challenging",
+            question_id=question_id,
+            detail=challenge.id,
+            is_turn=False,
+        )
+    )
     message = (
         f"[{challenge.id}] registered: run it with web_search(query={challenge.query!r}, challenge_id={challenge.id!r})"
     )

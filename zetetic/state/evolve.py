@@ -129,9 +129,11 @@ def _run(
             return changes
         case ev.CriteriaSet():
             return {"criteria": e.criteria}
+        case ev.StateRecorded() if not e.is_turn:  # within a turn, which goes on as it is (D50)
+            return {"turn": r.turn.model_copy(update={"seq": e.seq})}
         case ev.StateRecorded():
             attempt = r.attempt
-            own = e.is_turn and e.stage != "consolidating"  # which belongs to no attempt (A26)
+            own = e.stage != "consolidating"  # which belongs to no attempt (A26)
             if attempt is not None and own:
                 attempt = attempt.model_copy(update={"turns": attempt.turns + 1})
             return {
@@ -142,7 +144,7 @@ def _run(
                     detail=e.detail,
                     forced_tool=e.forced_tool,
                 ),
-                "turns": r.turns + int(e.is_turn),
+                "turns": r.turns + 1,
                 "stage_streak": r.stage_streak + int(r.attempt is None and own),
                 "consolidated": int(e.detail or 0) if e.stage == "consolidating" else r.consolidated,
                 "attempt": attempt,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
@@ -13,6 +14,11 @@ from .frontier import expansion_due, failed_dependencies, question_line, reaches
 from .research import Research, next_id
 from .values import ROOT, TERMINAL, Actor, Question, QuestionKind, QuestionStatus, Trigger
 from .wording import alike, differ_in_kind, one_line
+
+
+MIN_CRITERIA = 3
+MAX_CRITERIA = 5
+"""How many criteria one clarifying step sets (R4)."""
 
 
 def moved(
@@ -122,8 +128,8 @@ def decide_set_criteria(
     cleaned = tuple(dict.fromkeys(one_line(c) for c in criteria if c.strip()))
     if research.criteria:
         return refuse("The criteria are set already and stand for the whole run.")
-    if not 1 <= len(cleaned) <= 8:
-        return refuse("Give three to five binary, observable criteria.")
+    if not MIN_CRITERIA <= len(cleaned) <= MAX_CRITERIA:
+        return refuse(f"{len(cleaned)} criteria were given: give three to five, each binary and observable.")
     return Accepted((ev.CriteriaSet(at=at, criteria=cleaned, actor=actor),), f"{len(cleaned)} criteria set.")
 
 
@@ -275,7 +281,7 @@ def decide_reopen(
         missing.append("Say in why what speaks against the answer.")
     if priority is not None and not 0.0 <= priority <= 1.0:
         missing.append("priority must lie between 0 and 1.")
-    if question.status == "unresolvable" and actor == "agent":
+    if question.status == "unresolvable" and actor == "agent" and not _asked_for(research, question):
         missing.append(f"{question_id} is unresolvable; only a person or a contradiction reopens it.")
     elif question.status not in ("resolved", "unresolvable"):
         missing.append(f"{question_id} is {question.status}, not closed.")
@@ -285,6 +291,12 @@ def decide_reopen(
     trigger: Trigger = "contradiction" if actor == "code" else "reopened"
     back = returned(research, question, trigger, actor, at, reason=one_line(why), caused_by=caused_by, priority=raised)
     return Accepted(back, f"{question_id} is {back[-1].to_status} again (P {raised:.2f})")
+
+
+def _asked_for(research: Research, question: Question) -> bool:
+    """Whether a person's directive that was delivered names a question, by its id, since it was closed (D13, A22)."""
+    named = re.compile(rf"\b{re.escape(question.id)}\b", re.IGNORECASE)
+    return any(d.delivered_in and d.at >= question.updated_at and named.search(d.text) for d in research.directives)
 
 
 def decide_set_priority(

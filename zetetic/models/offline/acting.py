@@ -20,7 +20,7 @@ from .answering import (
     superseding,
     support,
 )
-from .asking import criteria_for, key_terms, queries_for, run_criteria, sub_questions
+from .asking import asks_whether, criteria_for, key_terms, queries_for, run_criteria, sub_questions
 from .challenging import Calls, attack, resolving, settle, supporting, verdict
 from .extracting import from_pages
 from .language import fits_kind, is_statement, phrases, sentences_of
@@ -58,6 +58,7 @@ def plan(seen: Seen) -> Calls:
                     "rationale": "part of the objective",
                     "priority": round(0.9 - 0.03 * place, 2),
                     "validation_criteria": criteria_for(question)[:590],
+                    "kind": "hypothesis" if asks_whether(question) else "question",
                 },
             )
         )

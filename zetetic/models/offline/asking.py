@@ -13,6 +13,7 @@ _OPENERS = (
 )
 _JOINED = re.compile(rf"(?:,\s*(?:and\s+)?|;\s*|\s+and\s+)(?={_OPENERS}\b)", re.I)
 _ASKED = re.compile(rf"^\s*(?:and\s+)?{_OPENERS}\b", re.I)
+_WHETHER = re.compile(r"^\s*(?:does|do|did|is|are|was|were|can|could|has|have|had|will|would)\b", re.I)
 _STOP = frozenset(
     [
         "what",
@@ -98,6 +99,11 @@ def sub_questions(objective: str) -> list[str]:
     distinct = list({folded(q): q for q in questions}.values())
     asking = [q for q in distinct if _ASKED.match(q)]
     return (asking if len(asking) >= 2 else distinct)[:MOST_QUESTIONS]
+
+
+def asks_whether(question: str) -> bool:
+    """Whether something is to be confirmed or refuted, rather than found out."""
+    return _WHETHER.match(question) is not None
 
 
 def key_terms(text: str) -> list[str]:

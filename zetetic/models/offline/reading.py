@@ -299,6 +299,7 @@ _PARTS = {
     "Refuted (gaps only):": "Refuted",
     "Unanswered (must stand under Gaps, with their ids):": "Unanswered",
     "Gaps noted:": "Gaps noted",
+    "Sections written:": "Sections",
     "finish_exploration still lacks:": "Lacking",
     "The exploration gate lacked:": "Gate",
     "Criteria:": "Criteria",
