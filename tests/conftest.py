@@ -5,13 +5,13 @@ import os
 import hypothesis
 import pytest
 
-pytest_plugins = ["rules_plugin"]
+pytest_plugins = ["rules_plugin", "postgres_plugin"]
 
 # Read when langgraph is imported: a type that the saver's allowlist lacks must fail instead of coming back as a dict.
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 # No test reports to a tracing service, and none depends on the settings of whoever runs it.
 os.environ["LANGSMITH_TRACING"] = "false"
-for _name in [name for name in os.environ if name.startswith("ZETETIC_") and not name.startswith("ZETETIC_TEST_")]:
+for _name in [name for name in os.environ if name.startswith("ZETETIC_") and not name.startswith("ZETETIC_LLM_")]:
     del os.environ[_name]
 
 # A busy machine is slow now and then; no property is about time.
@@ -21,9 +21,9 @@ hypothesis.settings.load_profile("zetetic")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests marked `llm` need a model; without one they say how to give it."""
-    if os.environ.get("ZETETIC_TEST_MODEL"):
+    if os.environ.get("ZETETIC_LLM_URL"):
         return
-    absent = pytest.mark.skip(reason="set ZETETIC_TEST_MODEL (and ZETETIC_TEST_BASE_URL) to run the tests with a model")
+    absent = pytest.mark.skip(reason="set ZETETIC_LLM_URL (and ZETETIC_LLM_MODEL) to run the tests with a model")
     for item in items:
         if item.get_closest_marker("llm"):
             item.add_marker(absent)

@@ -3,16 +3,20 @@
 import asyncio
 import socket
 import threading
+from time import monotonic
 from typing import Any
 
 import pytest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_openai import ChatOpenAI
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.graph import START, StateGraph
+from pydantic import SecretStr
 from typing_extensions import TypedDict
 
 from zetetic.models import ProviderError, acceptable_history, call_model, make_model, repair, usage_of
+from zetetic.models import calls as call_module
 from zetetic.testing import (
     Answer,
     ChatCompletionsServer,
@@ -42,7 +46,7 @@ SECRET = "sk-live-9f8e7d6c5b4a39281706"
 
 
 def client(server: ChatCompletionsServer, **settings: Any) -> BaseChatModel:
-    settings = {"max_retries": 0, "timeout": 5.0, "api_key": SECRET, **settings}
+    settings = {"timeout": 5.0, "api_key": SECRET, **settings}
     return make_model("test-model", base_url=server.base_url, **settings)
 
 
@@ -54,6 +58,12 @@ async def ask(model: BaseChatModel, prompt: list[BaseMessage] = PROMPT, **settin
 def streaming(request: pytest.FixtureRequest) -> bool:
     """Both ways over the wire: LangGraph streams as soon as anyone looks on."""
     return request.param == "streamed"
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No pause between two tries where no wait is told."""
+    monkeypatch.setattr(call_module, "_FIRST_PAUSE", 0.001)
 
 
 def streamed(model: BaseChatModel, on: bool) -> BaseChatModel:
@@ -99,6 +109,7 @@ async def test_usage_that_the_server_does_not_report_is_estimated(streaming: boo
     assert usage.estimated
     assert usage.input_tokens > 0
     assert usage.output_tokens > 0
+    assert usage_of(PROMPT, answer, "test-model", tools=[SEARCH]).input_tokens > usage.input_tokens + 30
 
 
 ODD_CALLS = [
@@ -294,14 +305,122 @@ async def test_nobody_listening_is_no_connection() -> None:
         taken.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         with pytest.raises(ProviderError) as caught:
-            await ask(make_model("test-model", base_url=address, max_retries=0))
+            await ask(make_model("test-model", base_url=address))
     assert caught.value.kind == "connection"
 
 
-async def test_a_passing_failure_is_retried_by_the_client() -> None:
-    with ChatCompletionsServer([refuses(500, "boom", retry_after_ms="1"), says("Noon.")]) as server:
-        assert (await ask(client(server, max_retries=1))).text == "Noon."
-    assert len(server.requests) == 2
+PASSING = [
+    refuses(500, "boom"),
+    refuses(500, "error parsing tool call: raw='{'"),
+    refuses(429, "slow down"),
+    hangs_up(),
+    hangs_up(midway=True),
+    garbles(),
+]
+
+
+@pytest.mark.parametrize("answer", PASSING, ids=lambda one: one.message or one.hang_up or "garbled")
+async def test_what_may_pass_is_tried_again_in_bounds(answer: Answer, streaming: bool, quick: None) -> None:
+    with ChatCompletionsServer([answer, answer, says("Noon.")]) as server:
+        model = streamed(client(server), streaming)
+        assert (await ask(model, retries=2)).text == "Noon."
+    with ChatCompletionsServer([answer], repeat_last=True) as server, pytest.raises(ProviderError):
+        await ask(streamed(client(server), streaming), retries=2)
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        refuses(401, "no such key"),
+        refuses(400, "This model's maximum context length is 4096 tokens"),
+        refuses(404, "no such model"),
+        refuses(429, "Request too large for test-model", retry_after="0"),
+    ],
+    ids=lambda one: one.status,
+)
+async def test_what_will_not_pass_is_not_tried_again(answer: Answer) -> None:
+    with ChatCompletionsServer([answer], repeat_last=True) as server, pytest.raises(ProviderError):
+        await ask(client(server), retries=5)
+    assert len(server.requests) == 1
+
+
+async def test_a_wait_in_words_is_waited_for() -> None:
+    limit = refuses(429, "Rate limit reached. Please try again in 424ms.")
+    with ChatCompletionsServer([limit, says("Noon.")]) as server:
+        began = monotonic()
+        assert (await ask(client(server), retries=1)).text == "Noon."
+    assert monotonic() - began >= 0.424
+
+
+async def test_a_wait_is_waited_for_also_where_the_client_is_the_hosts_own() -> None:
+    limit = refuses(429, "Please try again in 50ms.")
+    with ChatCompletionsServer([limit, says("Noon.")]) as server:
+        model = ChatOpenAI(model="m", base_url=server.base_url, api_key=SecretStr("none"), max_retries=0)
+        assert (await ask(model, retries=1)).text == "Noon."
+
+
+@pytest.mark.parametrize("bound", [{"timeout": 2.0}, {"until": 2.0}], ids=["the call's time", "the caller's time"])
+async def test_no_wait_is_longer_than_what_is_left(bound: dict[str, float]) -> None:
+    if "until" in bound:
+        bound = {"until": asyncio.get_running_loop().time() + bound["until"]}
+    with ChatCompletionsServer([refuses(503, "overloaded", retry_after="3")]) as server:
+        began = monotonic()
+        with pytest.raises(ProviderError) as caught:
+            await ask(client(server), retries=5, **bound)
+    assert (caught.value.kind, caught.value.retry_after, len(server.requests)) == ("server", 3.0, 1)
+    assert monotonic() - began < 2.0
+
+
+@pytest.mark.parametrize("how", ["cancelled", "given up"])
+async def test_a_wait_ends_at_once_when_nobody_wants_the_answer(how: str) -> None:
+    refused, given_up = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def limited(body: dict[str, Any]) -> Answer:
+        loop.call_soon_threadsafe(refused.set)
+        return refuses(429, "try again in 60 s")
+
+    with ChatCompletionsServer(limited) as server:
+        task = asyncio.create_task(ask(client(server), retries=5, timeout=300.0, given_up=given_up))
+        await refused.wait()
+        await asyncio.sleep(0.2)
+        began = monotonic()
+        if how == "cancelled":
+            task.cancel()
+        else:
+            given_up.set()
+        (ended,) = await asyncio.gather(task, return_exceptions=True)
+    assert isinstance(ended, asyncio.CancelledError if how == "cancelled" else ProviderError)
+    assert monotonic() - began < 1.0
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "sizes"),
+    [
+        ("This model's maximum context length is 8192 tokens. However, your messages resulted in 9001.", (8192, 9001)),
+        ("maximum context length is 4096 tokens. However, you requested 5000 tokens (904 in the messages, 4096 in the"
+         " completion)", (4096, 904)),
+        ("'max_tokens' is too large: 4096. This model's maximum context length is 4096 tokens and your request has 27"
+         " input tokens", (4096, 27)),
+        ("request (5120 tokens) exceeds the available context size (4096 tokens), try increasing it", (4096, 5120)),
+        ("Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context"
+         " length of only 4096 tokens, which is not enough.", (4096, 5000)),
+        ("prompt is too long: 208310 tokens > 200000 maximum", (200000, 208310)),
+        ("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", (1048576, 1200000)),
+        ("The prompt exceeds the context window.", (None, None)),
+    ],
+    ids=["openai", "vllm", "vllm output", "llama.cpp", "lm studio", "anthropic", "gemini", "no number"],
+)  # fmt: skip
+async def test_a_window_that_is_told_is_read(said: str, sizes: tuple[int | None, int | None]) -> None:
+    error = await trouble(refuses(400, said))
+    assert (error.kind, error.has_to_shrink, (error.window, error.asked)) == ("context", True, sizes)
+
+
+async def test_what_a_rate_allows_a_request_is_read() -> None:
+    error = await trouble(refuses(429, "Request too large for m on tokens per min (TPM): Limit 6000, Requested 10250."))
+    assert (error.kind, error.has_to_shrink, error.window, error.asked) == ("rate_limit", True, 6000, 10250)
 
 
 async def test_a_window_that_cut_the_request_is_noticed() -> None:

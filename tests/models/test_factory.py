@@ -33,9 +33,9 @@ def test_an_instance_is_returned_as_it_is() -> None:
 
 
 def test_openai_with_a_key() -> None:
-    model = compatible("openai:gpt-5-mini", api_key=SecretStr("sk-1"), timeout=9.0, max_retries=1, max_output_tokens=50)
+    model = compatible("openai:gpt-5-mini", api_key=SecretStr("sk-1"), timeout=9.0, max_output_tokens=50)
     assert (model.model_name, model_name(model), key_of(model)) == ("gpt-5-mini", "gpt-5-mini", "sk-1")
-    assert (model.request_timeout, model.max_retries, model.max_tokens) == (9.0, 1, 50)
+    assert (model.request_timeout, model.max_retries, model.max_tokens) == (9.0, 0, 50)
     assert (model.use_responses_api, model.stream_usage) == (False, True)
     assert "sk-1" not in repr(model)
 
@@ -69,6 +69,14 @@ def test_an_error_says_what_to_do(spec: str, words: str) -> None:
     with pytest.raises(ModelError) as caught:
         make_model(spec)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "address", ["localhost:8000", "http://", "http://[broken/v1", "ftp://host/v1", "http://h:x/v1"]
+)
+def test_an_address_that_is_none_is_said_at_once(address: str) -> None:
+    with pytest.raises(ModelError, match=r"write it like http://127\.0\.0\.1:8000/v1"):
+        make_model("m", base_url=address)
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

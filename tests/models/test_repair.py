@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.tool import invalid_tool_call, tool_call, tool_call_chunk
 
-from zetetic.models import Repaired, acceptable_history, complete_items, first_json, repair, without_thoughts
+from zetetic.models import Repaired, acceptable_history, complete_lists, first_json, repair, without_thoughts
 from zetetic.models.raw_calls import RAW_CALLS
 
 KNOWN = ("fetch_page", "ls", "notes_append", "notes_read", "web_search")
@@ -361,17 +361,64 @@ def test_the_first_balanced_value_counts(sent: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "items"),
+    ("sent", "lists"),
     [
-        ('{"claims": [{"text": "a"}, {"text": "b"}, {"te', [{"text": "a"}, {"text": "b"}]),
-        ('[{"a": 1}, {"a": 2}', [{"a": 1}, {"a": 2}]),
-        ('[{"a": 1}, {"a": 2}]', [{"a": 1}, {"a": 2}]),
-        ('{"a": 1}', [{"a": 1}]),
-        ("none", []),
+        ('{"claims": [{"text": "a"}, {"text": "b"}, {"te', {"claims": [{"text": "a"}, {"text": "b"}]}),
+        ('{"claims": [{"text": "a"}], "gaps": ["one", "tw', {"claims": [{"text": "a"}], "gaps": ["one"]}),
+        ('{"why": "x", "claims": [{"text": "a"}]', {"claims": [{"text": "a"}]}),
+        ('{"claims": [[{"text": "a"}, {"te', {"claims": []}),
+        ('{"why": "it is cut', {}),
+        ('[{"a": 1}, {"a": 2}', {}),
+        ("none", {}),
+        ("", {}),
     ],
 )
-def test_the_complete_items_of_a_cut_off_list_are_kept(sent: str, items: list[Any]) -> None:
-    assert complete_items(sent) == items
+def test_the_whole_items_of_a_cut_off_list_are_kept(sent: str, lists: dict[str, list[Any]]) -> None:
+    assert complete_lists(sent) == lists
+
+
+def test_of_a_tool_that_takes_entries_the_whole_ones_of_a_cut_off_call_are_taken() -> None:
+    sent = ("c1", "search", '{"claims": [{"text": "a"}, {"text": "b"}, {"te')
+    cut = repair(raw(sent, finish_reason="length"), allowed=ALLOWED, known=KNOWN, key="k", in_parts=["search"])
+    assert asked(cut) == [("search", {"claims": [{"text": "a"}, {"text": "b"}]})]
+    assert (cut.truncated, cut.calls[0].id, len(cut.errors)) == (True, "c1", 1)
+    assert "Send only the rest" in cut.errors[0].message
+    assert cut.errors[0].id not in ("", "c1")
+    assert "whole entries of a cut-off call taken" in cut.repairs
+    whole = repair(raw(sent, finish_reason="length"), allowed=ALLOWED, known=KNOWN, key="k")
+    assert (whole.calls, len(whole.errors)) == ((), 1)
+
+
+SCHEMA = {
+    "properties": {
+        "query": {"type": "string"},
+        "notes": {"type": "array", "items": {"properties": {"text": {"type": "string"}}, "required": ["text"]}},
+        "free": {"type": "object"},
+    },
+    "required": ["query"],
+}
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept", "invented"),
+    [
+        ({"query": "tides", "confidence": 0.9}, {"query": "tides"}, True),
+        (
+            {"query": "tides", "notes": [{"text": "a", "mood": "b"}]},
+            {"query": "tides", "notes": [{"text": "a"}]},
+            True,
+        ),
+        ({"query": "tides", "free": {"any": 1}}, {"query": "tides", "free": {"any": 1}}, False),
+        ({"querry": "tides"}, {"querry": "tides"}, False),
+        ({"query": "tides", "notes": [{"txt": "a"}]}, {"query": "tides", "notes": [{"txt": "a"}]}, False),
+    ],
+    ids=["beside", "within", "free", "misspelt", "misspelt within"],
+)
+def test_keys_that_the_model_made_up_are_left_out(sent: Any, kept: Any, invented: bool) -> None:
+    answer = raw(("c1", "search", json.dumps(sent)))
+    repaired = repair(answer, allowed=ALLOWED, known=KNOWN, key="k", schemas={"search": SCHEMA})
+    assert asked(repaired) == [("search", kept)]
+    assert repaired.repairs == (("invented keys left out",) if invented else ())
 
 
 # whatever comes
@@ -391,7 +438,7 @@ def test_repair_never_raises_and_what_it_returns_can_be_stored(text: str, name: 
     for answer in (AIMessage(content=text), raw((None, name, args)), raw((text, name, args), finish_reason="length")):
         repaired = read(answer)
         first_json(text)
-        complete_items(text)
+        complete_lists(text)
         kept = acceptable_history(answer, repaired)
         assert len({one["id"] for one in kept.tool_calls}) == len(repaired.calls) + len(repaired.errors)
         for call in repaired.calls:

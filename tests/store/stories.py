@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
+
+import psycopg
 
 from zetetic.state import events as ev
 from zetetic.state.decision import Accepted, Decide
@@ -25,6 +28,7 @@ from zetetic.state.values import (
     Routing,
     Source,
 )
+from zetetic.store.address import is_postgres
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 RUN = "run-1"
@@ -234,20 +238,67 @@ _KINDS: list[Callable[[random.Random, Research, datetime], ev.Event | None]] = [
 ]
 
 
-def rows(path: Path, sql: str, *arguments: object) -> list[sqlite3.Row]:
-    """What one query gives, read by plain SQLite, as users do."""
-    with closing(sqlite3.connect(path)) as connection:
-        connection.row_factory = sqlite3.Row
-        return list(connection.execute(sql, arguments))
+class Row(tuple[Any, ...]):
+    """A row by position, or by its columns' names."""
+
+    names: tuple[str, ...]
+
+    def __getitem__(self, key: Any) -> Any:
+        return super().__getitem__(self.names.index(key) if isinstance(key, str) else key)
 
 
-def assert_tables_say(path: Path, r: Research) -> None:
+def rows(database: str | Path, sql: str, *arguments: object) -> list[Row]:
+    """What one query gives, read by the database's plain driver, as users do. A `?` takes an argument."""
+    with closing(_connected(database)) as connection:
+        cursor = connection.cursor()
+        cursor.execute(sql.replace("?", "%s") if is_postgres(str(database)) else sql, arguments)
+        found = cursor.fetchall() if cursor.description else []
+        names = tuple(column[0] for column in cursor.description or ())
+        connection.commit()
+    given = []
+    for values in found:
+        row = Row(values)
+        row.names = names
+        given.append(row)
+    return given
+
+
+def _connected(database: str | Path) -> Any:
+    if is_postgres(str(database)):
+        return psycopg.connect(str(database))
+    connection = sqlite3.connect(database)
+    connection.execute("PRAGMA foreign_keys=ON")
+    return connection
+
+
+@contextmanager
+def half_done(database: str | Path, sql: str) -> Iterator[None]:
+    """Holds a transaction of another program open that has changed something, and takes it back at the end."""
+    with closing(_connected(database)) as connection:
+        if not is_postgres(str(database)):
+            connection.isolation_level = None
+            connection.execute("BEGIN IMMEDIATE")
+        connection.execute(sql)
+        yield
+        connection.execute("ROLLBACK")
+
+
+def tables(database: str | Path) -> list[str]:
+    """The tables of a database."""
+    if is_postgres(str(database)):
+        return [
+            row["name"] for row in rows(database, "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'")
+        ]
+    return [row["name"] for row in rows(database, "SELECT name FROM sqlite_master WHERE type = 'table'")]
+
+
+def assert_tables_say(database: str | Path, r: Research) -> None:
     """Every projection table of a run equals the research, and every transition log its question."""
 
     def table(sql: str) -> list[tuple[object, ...]]:
-        return sorted(tuple(row) for row in rows(path, f"{sql} WHERE run_id = ?", r.run_id))
+        return sorted(tuple(row) for row in rows(database, f"{sql} WHERE run_id = ?", r.run_id))
 
-    run = rows(path, "SELECT * FROM research_runs WHERE run_id = ?", r.run_id)[0]
+    run = rows(database, "SELECT * FROM research_runs WHERE run_id = ?", r.run_id)[0]
     assert (run["status"], run["phase"], run["stop_reason"]) == (r.status, r.phase, r.stop_reason)
     assert (run["calls"], run["input_tokens"], run["turns"]) == (r.usage.calls, r.usage.input_tokens, r.turns)
     assert (run["conclusion"], run["report"]) == (r.conclusion.text, r.report.final)
@@ -259,7 +310,10 @@ def assert_tables_say(path: Path, r: Research) -> None:
     )
     for q in r.questions.values():
         log = rows(
-            path, "SELECT * FROM frontier_transitions WHERE run_id = ? AND question_id = ? ORDER BY seq", r.run_id, q.id
+            database,
+            "SELECT * FROM frontier_transitions WHERE run_id = ? AND question_id = ? ORDER BY seq",
+            r.run_id,
+            q.id,
         )
         assert [row["seq"] for row in log] == list(range(1, len(log) + 1))
         assert [row["event_seq"] for row in log] == sorted(row["event_seq"] for row in log)

@@ -7,7 +7,7 @@ import pytest
 from store.stories import RUN, giving, opened, scratch, used
 
 from zetetic.store import Store, StoreError
-from zetetic.store.notes_file import rendered
+from zetetic.store.notes_versions import rendered
 
 
 def files(folder: Path) -> list[str]:
@@ -65,7 +65,7 @@ async def test_a_missing_file_is_restored_from_the_latest_version(store: Store) 
 
 
 async def test_a_folder_that_cannot_be_written_costs_the_file_alone(
-    database: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    database: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "runs").write_text("a file where the folder should be")
     async with await Store.open(database, notes_dir=tmp_path / "runs") as store:
@@ -77,7 +77,7 @@ async def test_a_folder_that_cannot_be_written_costs_the_file_alone(
             await store.restore_notes(RUN)
 
 
-async def test_without_a_folder_there_are_versions_and_no_files(database: Path) -> None:
+async def test_without_a_folder_there_are_versions_and_no_files(database: str) -> None:
     async with await Store.open(database) as store:
         done = await store.execute(RUN, giving(opened()))
         assert len(await store.notes_versions(RUN)) == 1

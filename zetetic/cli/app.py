@@ -33,7 +33,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Give one JSON value instea
 Home = Annotated[
     str | None, typer.Option(metavar="DIR", help="Folder of the databases and run folders; .zetetic without one.")
 ]
-Database = Annotated[str | None, typer.Option(metavar="FILE", help="Database of the log, if not zetetic.db in home.")]
+Database = Annotated[
+    str | None,
+    typer.Option(metavar="DATABASE", help="SQLite file of the log, if not zetetic.db in home; or postgresql://…"),
+]
 User = Annotated[str | None, typer.Option(metavar="NAME", help="Whose run it is.")]
 Documents = Annotated[str | None, typer.Option(metavar="DIR", help="Folder of documents to search and read.")]
 Search = Annotated[
@@ -214,6 +217,35 @@ def policy(
         raise UserError("--table and --jq are two answers: give one of them.")
     shown = show_program if jq else show_policy
     return _given(lambda: shown({"mode": mode}, as_json=as_json))
+
+
+@app.command()
+def init(
+    documents: Documents = None,
+    search: Search = None,
+    fetch: Fetch = None,
+    model: Model = None,
+    base_url: BaseUrl = None,
+    home: Home = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> int:
+    """Check whether a run can start as things are configured, and say what to do where it cannot.
+
+    A model is asked one small question, a search service one query; with the offline model and documents, nothing.
+    """
+    from .init import check_setup
+
+    given = {
+        "documents": documents,
+        "search": search,
+        "fetch": fetch,
+        "model": model,
+        "base_url": base_url,
+        "home": home,
+        "database": database,
+    }
+    return _awaited(check_setup(given, as_json=as_json))
 
 
 def version() -> str:

@@ -38,9 +38,9 @@ async def _run(run_id: str | None, given: dict[str, Any]) -> AsyncIterator[tuple
         if run_id is None and store is not None:
             run_id = next((row.run_id for row in await store.runs()), None)
         if run_id is None:
-            raise UserError(f"There are no runs in {context.database_path}.")
+            raise UserError(f"There are no runs in {context.database_shown}.")
         if store is None or not await store.exists(run_id):
-            raise UserError(f"There is no run {run_id!r} in {context.database_path}: `zetetic runs` lists them.")
+            raise UserError(f"There is no run {run_id!r} in {context.database_shown}: `zetetic runs` lists them.")
         yield store, await store.load(run_id), context
 
 
@@ -104,7 +104,7 @@ async def list_runs(given: dict[str, Any], *, as_json: bool) -> int:
             ),
         )
     else:
-        say(f"There are no runs in {context.database_path}.")
+        say(f"There are no runs in {context.database_shown}.")
     return 0
 
 

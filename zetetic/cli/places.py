@@ -11,8 +11,8 @@ from pathlib import Path
 from zetetic.nodes.context import Context
 from zetetic.state.breakers import budget_left
 from zetetic.state.research import Research
-from zetetic.store import Store, StoreError
-from zetetic.store.place import sqlite_path
+from zetetic.store import Store, StoreError, database_exists
+from zetetic.store.address import has_secret
 
 from .bounds import option_name
 from .terminal import UserError
@@ -24,7 +24,7 @@ DEFAULT_HOME = ".zetetic"
 async def existing_store(context: Context) -> AsyncIterator[Store | None]:
     """The store of a context; None where there is no database yet. Raises UserError where it cannot be used."""
     try:
-        if not sqlite_path(context.database_path).exists():
+        if not await database_exists(context.database_path):
             yield None
             return
         async with await Store.open(context.database_path) as store:
@@ -37,7 +37,7 @@ async def stored_research(context: Context, run_id: str) -> Research:
     """A run as it stands in the database of a context, which is not made. Raises UserError for an unknown run."""
     async with existing_store(context) as store:
         if store is None or not await store.exists(run_id):
-            raise UserError(f"There is no run {run_id!r} in {context.database_path}: `zetetic runs` lists them.")
+            raise UserError(f"There is no run {run_id!r} in {context.database_shown}: `zetetic runs` lists them.")
         return await store.load(run_id)
 
 
@@ -58,11 +58,16 @@ def resume_command(research: Research, context: Context) -> str:
     words = ["zetetic", "resume", research.run_id]
     if context.home != DEFAULT_HOME:
         words += ["--home", context.home]
-    if context.database and not context.write_files:
-        words += ["--database", context.database]
+    if context.database and (not context.write_files or _must_be_named(context.database)):
+        words += ["--database", context.database_shown]
     if research.status in ("reported", "failed"):
         words += _room_needed(research)
     return shlex.join(words)
+
+
+def _must_be_named(database: str) -> bool:
+    """Whether a run does not find its database by itself: its password is not kept, nor in the environment."""
+    return has_secret(database) and os.environ.get("ZETETIC_DATABASE") != database
 
 
 SMALLEST_USEFUL_TOKENS = 50_000

@@ -191,7 +191,7 @@ async def _run(run_id: str, context: Context, begin: Begin, *, notice: str = "",
                     if notice:
                         progress.say(notice)
                     documents = bench.folder
-                    for path, reason in documents.unreadable if documents else ():
+                    for path, reason in (*(documents.unreadable if documents else ()), *bench.tables.unreadable):
                         progress.say(f"Not read: {path}: {reason}")
                     folder = bench.run_folder(run_id)
                     _keep(context, folder)

@@ -15,6 +15,7 @@ from pydantic_settings import SettingsError
 from zetetic.nodes.context import Context
 from zetetic.state.research import Research
 from zetetic.state.thresholds import Thresholds
+from zetetic.store.address import has_secret, is_postgres
 
 from .bounds import ROOM, option_name
 from .terminal import UserError
@@ -22,8 +23,8 @@ from .terminal import UserError
 FILE = "context.json"
 SCHEMA_VERSION = "1.0"
 KEPT = (
-    *("model", "worker", "evaluator", "extractor", "base_url", "documents", "search", "fetch", "fetch_allow"),
-    *("database", "loop", "user"),
+    *("model", "worker", "evaluator", "extractor", "fallback", "base_url"),
+    *("documents", "search", "fetch", "fetch_allow", "database", "loop", "user"),
 )
 """What a run is resumed with, besides the mode and the bounds, which stand in its log. Never a key."""
 _RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
@@ -57,7 +58,8 @@ def _fault(fault: dict[str, Any], values: dict[str, Any]) -> str:
     variable = f"ZETETIC_{name.upper()}"
     where = option_name(name) if name in values or variable not in os.environ else f"The variable {variable}"
     says = str(fault["msg"]).removeprefix("Input ").removeprefix("Value error, ")
-    return f"{where}: {says} (given: {'[secret]' if 'key' in name else repr(fault['input'])})."
+    secret = "key" in name or name == "database"
+    return f"{where}: {says} (given: {'[secret]' if secret else repr(fault['input'])})."
 
 
 # What is kept.
@@ -80,7 +82,9 @@ def keep_settings(context: Context, folder: Path) -> None:
 
 def _holds_secret(value: str) -> bool:
     """Whether a text is an address that carries a password or a parameter, which could be a key; `searxng:http://…`
-    holds one after its name."""
+    holds one after its name. The user of a database is none."""
+    if is_postgres(value):
+        return has_secret(value)
     try:
         places = [urlsplit(text) for text in (value, value.partition(":")[2])]
     except ValueError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from zetetic.state.citations import gap_question_ids, under_gaps
@@ -149,6 +150,9 @@ def _run(research: Research) -> Iterator[Shortfall]:
     if unavailable:
         text = f"Evaluation arms that gave no answer and were taken at their conservative value: {unavailable}."
         yield Shortfall(kind="unavailable", text=text)
+    for name, calls in Counter(research.usage.stood_in).items():
+        text = f"Calls that {name} answered as the fallback, since the model chosen for them failed: {calls}."
+        yield Shortfall(kind="fallback", text=text)
     held, bounds = research.holdings, research.thresholds
     if held.local_only and (held.sources < bounds.min_sources or held.domains < bounds.min_domains):
         yield Shortfall(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
 
@@ -26,7 +25,8 @@ from zetetic.state.runs import decide_resume, decide_stop
 from zetetic.state.values import Loop
 from zetetic.store import Store
 
-from .checkpointers import sqlite_saver
+from .checkpointers import checkpoints_path as checkpoints_path
+from .checkpointers import saver_of
 from .lease import leased
 from .result import ResearchResult
 from .simple import build_simple_graph
@@ -41,11 +41,6 @@ TURN_ENDS = frozenset({"state", "update", "route"})
 def new_id() -> str:
     """A run id for a person to type: 12 hexadecimal digits."""
     return uuid4().hex[:12]
-
-
-def checkpoints_path(context: Context) -> Path:
-    """Where the checkpoints of a context's runs live."""
-    return Path(context.home) / "checkpoints.db"
 
 
 def graph_of(loop: Loop) -> StateGraph[Channels, Context, Input, Output]:
@@ -103,7 +98,7 @@ async def aresume(
     """Lets a run go on after a stop, a crash or a block; a reported one needs room (D54)."""
     async with workbench(context or Context()) as bench:
         if not await bench.store.exists(run_id):
-            raise SetupError(f"There is no run {run_id!r} in {bench.context.database_path}: `zetetic runs` lists them.")
+            raise SetupError(f"There is no run {run_id!r} in {bench.store.place}: `zetetic runs` lists them.")
         async with leased(bench, run_id):
             done = await bench.store.execute(
                 run_id,
@@ -127,7 +122,7 @@ async def aresume(
 async def _cut_off(bench: Workbench, run_id: str) -> bool:
     """Whether a step is left to do: a process that died right after its run had ended in the log leaves the last one,
     which writes the run folder."""
-    async with sqlite_saver(checkpoints_path(bench.context)) as saver:
+    async with saver_of(bench.context) as saver:
         loop = (await bench.store.load(run_id)).loop
         graph = graph_of(loop).compile(checkpointer=saver)
         return bool((await graph.aget_state({"configurable": {"thread_id": run_id}})).next)
@@ -148,7 +143,7 @@ async def _drive(
         "configurable": {"thread_id": run_id},
         "recursion_limit": recursion_limit(bounds),
     }
-    async with sqlite_saver(checkpoints_path(bench.context)) as saver:
+    async with saver_of(bench.context) as saver:
         graph = graph_of(loop).compile(checkpointer=saver, name="zetetic")
         snapshot = await graph.aget_state(config)
         if start is None and not snapshot.next:

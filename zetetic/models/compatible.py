@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import openai
@@ -25,6 +25,10 @@ from zetetic.models.raw_calls import RAW_CALLS, RawCall
 
 class CompatibleChat(ChatOpenAI):
     """Chat completions of OpenAI or of any server that speaks like it."""
+
+    leaves_retries: ClassVar[bool] = True
+    """Its client is made to try once; `call_model` tries again, since it also reads waits that are told in words and
+    streams that break off."""
 
     def _get_request_payload(
         self, input_: LanguageModelInput, *, stop: list[str] | None = None, **kwargs: Any

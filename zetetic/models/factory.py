@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from typing import Any
+from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr
@@ -48,7 +49,7 @@ def make_model(
     base_url: str | None = None,
     api_key: SecretStr | str | None = None,
     timeout: float = 120.0,
-    max_retries: int = 2,
+    client_retries: int = 2,
     max_output_tokens: int | None = None,
     temperature: float | None = 0.0,
 ) -> BaseChatModel:
@@ -56,8 +57,9 @@ def make_model(
 
     `"offline"`, `"openai:NAME"`, `"ollama:NAME"` (no key, `OLLAMA_URL` unless `base_url` says otherwise), a bare NAME
     with a `base_url` (any OpenAI-compatible server), or `"PROVIDER:NAME"` for what langchain's `init_chat_model`
-    knows. `timeout` is in seconds for one request; `max_retries` counts further tries after the first. A server at
-    `base_url` is sent `api_key`, else OPENAI_API_KEY, else a placeholder; Ollama is never sent the variable.
+    knows. `timeout` is in seconds for one request. `client_retries` counts further tries after the first by the clients
+    of other providers; for OpenAI and what speaks like it `call_model` makes them. A server at `base_url` is sent
+    `api_key`, else OPENAI_API_KEY, else a placeholder; Ollama is never sent the variable.
 
     Raises `ModelError` for an unknown provider, a missing key, and a package that is not installed.
     """
@@ -78,7 +80,11 @@ def make_model(
             f"The model {spec!r} names no provider. Write openai:{name} or ollama:{name}, or give the base_url of an"
             f" OpenAI-compatible server. {_known()}"
         )
-    limits: dict[str, Any] = {"timeout": timeout, "max_retries": max_retries, "temperature": temperature}
+    if base_url is not None and not _is_address(base_url):
+        raise ModelError(
+            f"The base_url {base_url!r} is no address of a server: write it like http://127.0.0.1:8000/v1."
+        )
+    limits: dict[str, Any] = {"timeout": timeout, "temperature": temperature}
     if max_output_tokens is not None:
         limits["max_tokens"] = max_output_tokens
     key = api_key.get_secret_value() if isinstance(api_key, SecretStr) else api_key
@@ -92,7 +98,7 @@ def make_model(
                 " your own server, or use the model 'offline', which needs none."
             )
         return _compatible(name, base_url, key or _NO_KEY, limits)
-    return _by_langchain(provider, name, base_url, key, limits)
+    return _by_langchain(provider, name, base_url, key, {**limits, "max_retries": client_retries})
 
 
 def model_name(model: BaseChatModel) -> str:
@@ -102,6 +108,14 @@ def model_name(model: BaseChatModel) -> str:
         if isinstance(name, str) and name:
             return name
     return model._llm_type
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 0) >= 0
+    except ValueError:
+        return False
 
 
 def _known() -> str:
@@ -119,7 +133,7 @@ def _compatible(name: str, base_url: str | None, key: str, limits: dict[str, Any
     # Imported on first use: the client takes a second to load, and the offline model does without it.
     from zetetic.models.compatible import CompatibleChat
 
-    settings = {**limits, "model": name, "base_url": base_url, "api_key": SecretStr(key)}
+    settings = {**limits, "max_retries": 0, "model": name, "base_url": base_url, "api_key": SecretStr(key)}
     # The client pools its connections for the whole process, and one that was opened in an event loop that has ended
     # (a second asyncio.run, a test) fails when it is used again: so none is kept.
     return CompatibleChat(

@@ -26,7 +26,13 @@ _START = re.compile(r"""\{(?=\s*["'}])|\[(?=\s*(?:["'{\[\]\-\d]|true|false|null)
 _TOKEN = re.compile(r'["\\{}\[\]]')
 _REPAIRABLE = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])', re.DOTALL)
 _BAD_ESCAPE = re.compile(r'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|(.)|$)', re.DOTALL)
+_SPACE = re.compile(r"\s*")
+_KEY = re.compile(r'[\s,]*"([^"\\]{1,64})"\s*:\s*')
+_ITEM = re.compile(r"[\s,]*(?=[{\"])")
 _DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_MAX_LITERAL = 20_000
+"""Characters of a Python literal that is read: bounds the work on hostile text."""
 _MAX_FAILED_STARTS = 64
 """How many opening brackets that lead nowhere are tried in one text: bounds the work on hostile text."""
 
@@ -109,18 +115,33 @@ def first_json(text: str) -> Any | None:
     return fallback
 
 
-def complete_items(text: str) -> list[Any]:
-    """The complete objects and arrays inside a cut-off JSON text: what can be kept while the rest is asked for again
-    (CASES 4). For a text that is whole, the items of its first array, or the value itself."""
-    whole = first_json(text)
-    if whole is not None:
-        return whole if isinstance(whole, list) else [whole]
-    clean = without_thoughts(text)
-    items: list[Any] = []
-    position = clean.find("[") + 1
-    while position > 0 and (opening := _START.search(clean, position)) is not None:
+def complete_lists(text: str) -> dict[str, list[Any]]:
+    """The lists of a JSON object that is cut off, each with its whole items: what can be kept while the rest is asked
+    for again (CASES 4). What is not a list, or not whole, is left out."""
+    lists: dict[str, list[Any]] = {}
+    position = _SPACE.match(text).end()  # type: ignore[union-attr]
+    if text[position : position + 1] != "{":
+        return lists
+    position += 1
+    while (key := _KEY.match(text, position)) is not None:
+        position = key.end()
         try:
-            value, position = _DECODER.raw_decode(clean, opening.start())
+            value, position = _DECODER.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            if text[position : position + 1] == "[":
+                lists[key[1]] = _whole_items(text, position + 1)
+            break
+        if isinstance(value, list):
+            lists[key[1]] = value
+    return lists
+
+
+def _whole_items(text: str, position: int) -> list[Any]:
+    """The objects and texts of an array that stand whole from here on."""
+    items: list[Any] = []
+    while (opening := _ITEM.match(text, position)) is not None:
+        try:
+            value, position = _DECODER.raw_decode(text, opening.end())
         except (ValueError, RecursionError):
             break
         items.append(value)
@@ -206,8 +227,8 @@ def _mend(span: str) -> tuple[Any] | None:
         return (_DECODER.decode(_REPAIRABLE.sub(mend_token, span)),)
     except (ValueError, RecursionError):
         pass
-    if "\\" in span or "\x00" in span or len(span) > 20_000:
-        return None
+    if "\x00" in span or len(span) > _MAX_LITERAL or not set(_ESCAPE.findall(span)) <= set("nrt'\"\\"):
+        return None  # an escape that the two languages read differently is not guessed at
     try:
         value = ast.literal_eval(span)
         json.dumps(value, allow_nan=False)

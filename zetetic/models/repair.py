@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,8 @@ from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import tool_call
 
 from zetetic.models.asked import Asked, asked_in_text, known_name
-from zetetic.models.json_text import CutOff, Found, parse_arguments, storable, without_thoughts
+from zetetic.models.invented import without_invented
+from zetetic.models.json_text import CutOff, Found, complete_lists, parse_arguments, storable, without_thoughts
 from zetetic.models.raw_calls import raw_calls
 
 _CUT = {"length", "max_tokens", "max_output_tokens", "model_length"}
@@ -26,6 +27,8 @@ _QUERY_KEYS = ("query", "new_query")
 _ACCEPTABLE_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 CUT_OFF = "The call was cut off before its end, so it was not run. Send it again, whole; make it shorter if need be."
+
+REST_CUT_OFF = "The call was cut off: its whole entries were taken, the rest was not. Send only the rest, in short."
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,8 @@ class _Reading:
     allowed: frozenset[str]
     known: frozenset[str]
     key: str
+    schemas: Mapping[str, Any]
+    in_parts: frozenset[str]
     calls: list[Call] = field(default_factory=list)
     errors: list[CallError] = field(default_factory=list)
     repairs: list[str] = field(default_factory=list)
@@ -83,13 +88,24 @@ class _Reading:
         self.errors.append(CallError(call_id, name, message))
 
 
-def repair(answer: AIMessage, *, allowed: Collection[str], known: Collection[str], key: str) -> Repaired:
+def repair(
+    answer: AIMessage,
+    *,
+    allowed: Collection[str],
+    known: Collection[str],
+    key: str,
+    schemas: Mapping[str, Any] | None = None,
+    in_parts: Collection[str] = (),
+) -> Repaired:
     """Read one answer of a model.
 
     `known` are all tools there are, `allowed` those of this stage. `key` is the task key: ids that are missing, empty
-    or repeated are derived from it and the call's index, so that a replay has the same ones.
+    or repeated are derived from it and the call's index, so that a replay has the same ones. `schemas` are the JSON
+    schemas of the tools' arguments by name. Of the tools `in_parts`, whose arguments are lists of entries that stand
+    each for itself, the whole entries of a call that was cut off are run (CASES 4); of all others nothing is.
     """
-    reading = _Reading(frozenset(allowed), frozenset(known) | frozenset(allowed), key)
+    tools = frozenset(known) | frozenset(allowed)
+    reading = _Reading(frozenset(allowed), tools, key, schemas or {}, frozenset(in_parts))
     reason = _finish_reason(answer)
     truncated, filtered = reason in _CUT, reason in _FILTERED
     sent = storable(_text_of(answer))
@@ -172,7 +188,7 @@ def _read_call(one: Asked, call_id: str, reading: _Reading) -> bool:
         return False
     args = parse_arguments(one.arguments) if isinstance(one.arguments, str) else Found(one.arguments, 0, 0)
     if isinstance(args, CutOff):
-        reading.refuse(call_id, name, CUT_OFF)
+        _read_part(one, call_id, name, reading)
         return True
     value = None if args is None else args.value
     mended = one.mended or (args is not None and args.mended)
@@ -194,8 +210,25 @@ def _read_call(one: Asked, call_id: str, reading: _Reading) -> bool:
             reading.repairs.append("thoughts stripped from a query")
     if mended:
         reading.repairs.append("arguments mended")
+    clean, invented = without_invented(clean, reading.schemas.get(name))
+    if invented:
+        reading.repairs.append("invented keys left out")
     reading.calls.append(Call(call_id, name, clean))
     return False
+
+
+def _read_part(one: Asked, call_id: str, name: str, reading: _Reading) -> None:
+    """A call that was cut off: refused, or its whole entries taken and the rest asked for (CASES 4, 5)."""
+    lists = complete_lists(one.arguments) if name in reading.in_parts and isinstance(one.arguments, str) else {}
+    if not any(lists.values()):
+        reading.refuse(call_id, name, CUT_OFF)
+        return
+    clean, _ = without_invented(storable(lists), reading.schemas.get(name))
+    reading.calls.append(Call(call_id, name, clean))
+    reading.repairs.append("whole entries of a cut-off call taken")
+    rest = _derived_id(reading.key, -1 - len(reading.errors), len(reading.taken))
+    reading.taken.add(rest)
+    reading.refuse(rest, name, REST_CUT_OFF)
 
 
 def _id_for(one: Asked, index: int, own: set[str | None], reading: _Reading) -> str:

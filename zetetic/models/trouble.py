@@ -22,9 +22,22 @@ ProviderErrorKind = Literal[
 
 _CONTEXT = re.compile(
     r"context[_ ](?:length|window|size)|maximum context|prompt is too long|too many tokens|input tokens exceed"
-    r"|exceeds? the (?:available |model'?s? )?context|n_ctx|input is too long",
+    r"|exceeds? the (?:available |model'?s? )?context|n_ctx|input is too long|exceeds the maximum number of tokens",
     re.IGNORECASE,
 )
+_NUMBER = r"\D{0,3}(\d[\d,]*)"
+_WINDOW = re.compile(
+    rf"(?:context length (?:is|of only)|context size \(|n_ctx\b\"?|tokens allowed|tokens >|\bLimit){_NUMBER}",
+    re.IGNORECASE,
+)
+"""How servers tell their window, or the tokens their rate allows a request, in tokens."""
+_ASKED = re.compile(
+    rf"(?:resulted in|request \(|request has|\bRequested|n_prompt_tokens\"?|token count \(|keep the first|too long:)"
+    rf"{_NUMBER}",
+    re.IGNORECASE,
+)
+_OF_THE_PROMPT = re.compile(r"(\d[\d,]*) in the messages", re.IGNORECASE)
+"""How they tell what the request came to by their own count, in tokens."""
 _QUOTA = re.compile(
     r"insufficient_quota|insufficient (?:balance|credit|funds)|exceeded your current quota|billing", re.I
 )
@@ -53,7 +66,8 @@ class ProviderError(Exception):
 
     `kind` says who must act: `auth` a person (key, permission, credit), `rate_limit` nobody, after `retry_after`
     seconds if they are given, `context` and `bad_request` whoever built the request, the others the provider.
-    `too_large`: the request alone is more than the rate allows, so it has to shrink; repeating it is no use.
+    `too_large`: the request alone is more than the rate allows, so it has to shrink; repeating it is no use. `window`
+    and `asked` are what fits and what the request came to, in tokens by the server's own count, where it tells them.
     """
 
     def __init__(
@@ -63,12 +77,21 @@ class ProviderError(Exception):
         retry_after: float | None = None,
         *,
         too_large: bool = False,
+        window: int | None = None,
+        asked: int | None = None,
     ) -> None:
         super().__init__(message)
         self.kind: ProviderErrorKind = kind
         self.message = message
         self.retry_after = retry_after
         self.too_large = too_large
+        self.window = window
+        self.asked = asked
+
+    @property
+    def has_to_shrink(self) -> bool:
+        """Whether a smaller request is what would be answered (CASES 9, 15)."""
+        return self.kind == "context" or self.too_large
 
 
 def provider_error(
@@ -84,15 +107,27 @@ def provider_error(
         return ProviderError(kind, f"The model did not answer within {timeout:g} seconds.")
     code = f" ({status})" if status else ""
     if kind == "context":
+        window, asked = _sizes(error)
         return ProviderError(
-            kind, f"The request of about {tokens} tokens does not fit the model's context window{code}: {said}"
+            kind,
+            f"The request of about {tokens} tokens does not fit the model's context window{code}: {said}",
+            window=window,
+            asked=asked,
         )
     if kind == "auth":
         advice = "out of credit or quota; add some" if _QUOTA.search(said) or status == 402 else "check its key"
         return ProviderError(kind, f"The provider refused access{code}, {advice}: {said}")
     if kind == "rate_limit":
         large = bool(_TOO_LARGE.search(said))
-        return ProviderError(kind, f"The provider limits the rate{code}: {said}", _retry_after(error), too_large=large)
+        window, asked = _sizes(error) if large else (None, None)
+        return ProviderError(
+            kind,
+            f"The provider limits the rate{code}: {said}",
+            _retry_after(error),
+            too_large=large,
+            window=window,
+            asked=asked,
+        )
     if kind == "connection":
         return ProviderError(kind, f"The provider could not be reached, or broke off the answer: {said}")
     if kind == "server":
@@ -184,6 +219,14 @@ def _kind_of_status(status: int, said: str) -> ProviderErrorKind:
         # Local servers answer 500 when the model's own tool call could not be parsed: the request was fine (CASES 8).
         return "bad_answer" if re.search(r"pars\w* tool.?call", said, re.IGNORECASE) else "server"
     return "bad_request"
+
+
+def _sizes(error: Exception) -> tuple[int | None, int | None]:
+    """What fits and what was asked, in tokens, as far as the refusal tells; also from fields beside the message."""
+    said = f"{_said(error)} {getattr(error, 'body', None) or ''}"
+    found = _WINDOW.search(said), _OF_THE_PROMPT.search(said) or _ASKED.search(said)
+    fits, came_to = (int(number[1].replace(",", "")) if number else None for number in found)
+    return fits or None, came_to or None
 
 
 def _retry_after(error: Exception) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.utils import count_tokens_approximately
@@ -40,9 +41,15 @@ class CallUsage:
 
 
 def usage_of(
-    prompt_messages: Sequence[BaseMessage], answer: AIMessage, model_name: str, *, price: Price | None = None
+    prompt_messages: Sequence[BaseMessage],
+    answer: AIMessage,
+    model_name: str,
+    *,
+    tools: Sequence[dict[str, Any]] = (),
+    price: Price | None = None,
 ) -> CallUsage:
-    """The usage of one call, from the answer's metadata or else estimated. A given `price` goes before the list."""
+    """The usage of one call, from the answer's metadata or else estimated from messages and tools. A given `price` goes
+    before the list."""
     reported = answer.usage_metadata
     if reported and reported["input_tokens"] > 0:
         details = reported.get("input_token_details") or {}
@@ -50,7 +57,7 @@ def usage_of(
         given = max(reported["output_tokens"], 0)
         cached = min(max(details.get("cache_read") or 0, 0), taken)
     else:
-        taken = count_tokens_approximately(list(prompt_messages))
+        taken = count_tokens_approximately(list(prompt_messages), tools=list(tools))
         given = count_tokens_approximately([answer])
         cached = 0
         reported = None

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Literal
+from typing import Any
 
 from langgraph.runtime import Runtime
 
 from zetetic.sources import FetchFailure, SearchResult, SearchStatus
+from zetetic.sources.tables import query_digest, quotable
 from zetetic.state.breakers import work_seconds
 from zetetic.state.research import Research
 from zetetic.state.turns import allowed_tools
 from zetetic.tools import READS, TOOLS, Call, decide_call, quoted_sources, read_args
-from zetetic.tools.reading import ReadResult, fetch, refusal, search, seen_before
-from zetetic.tools.schemas import FetchPage, WebSearch
+from zetetic.tools.querying import ask_tables, earlier_answer, earlier_failure, failed
+from zetetic.tools.reading import ReadResult, discovered_as, fetch, refusal, search, seen_before
+from zetetic.tools.schemas import FetchPage, Query, WebSearch
 
 from .channels import Channels
 from .context import Context
@@ -59,6 +61,8 @@ def _what(bench: Workbench, call: dict[str, Any]) -> str:
         query = str(call["args"].get("query") or "")
         challenge = call["args"].get("challenge_id") or ""
         return f"search {challenge} {' '.join(query.casefold().split())}"
+    if call["name"] == "query":
+        return f"query {query_digest(str(call['args'].get('sql') or ''))}"
     url = str(call["args"].get("url") or "")
     return f"fetch {bench.identity(url)}" if url else f"fetch {call['id']}"
 
@@ -75,7 +79,8 @@ async def _decide(bench: Workbench, run_id: str, key: str, call: dict[str, Any],
         source = r.sources.get(source_id)
         page = await bench.store.page(source.sha256) if source is not None and source.sha256 else None
         if page is not None:
-            pages[source_id] = page.text
+            assert source is not None
+            pages[source_id] = quotable(source.url, page.text)
     made = Call(args=args, at=bench.clock(), question_id=r.turn.question_id or "q_001", pages=pages)
     await bench.store.execute(
         run_id,
@@ -111,8 +116,7 @@ async def _read(bench: Workbench, r: Research, key: str, call: dict[str, Any]) -
 
 async def _carried_out(bench: Workbench, r: Research, call: dict[str, Any]) -> tuple[ReadResult, str, str]:
     name, call_id = call["name"], call["id"]
-    query = str(call["args"].get("query") or call["args"].get("url") or "")
-    tool = "web_search" if name == "web_search" else "fetch_page"
+    query = str(call["args"].get("query") or call["args"].get("url") or call["args"].get("sql") or "")
     args = read_args(name, call["args"])
     why = args if isinstance(args, str) else ""
     if not why and name not in allowed_tools(r):
@@ -120,35 +124,46 @@ async def _carried_out(bench: Workbench, r: Research, call: dict[str, Any]) -> t
     canonical = bench.identity(args.url) if isinstance(args, FetchPage) else ""
     if not why and isinstance(args, WebSearch | FetchPage):
         why = refusal(r, args, canonical)
-    if why or not isinstance(args, WebSearch | FetchPage):
-        refused = ReadResult.model_validate({"call_id": call_id, "tool": tool, "query": query, "refused": why})
+    if not why and isinstance(args, Query):
+        why = earlier_failure(r, args.sql)
+    if why or not isinstance(args, WebSearch | FetchPage | Query):
+        refused = ReadResult.model_validate({"call_id": call_id, "tool": name, "query": query, "refused": why})
         return refused, "", ""
-    known = seen_before(r, canonical) if isinstance(args, FetchPage) else None
+    known = None
+    if not isinstance(args, WebSearch):
+        known = earlier_answer(r, args.sql) if isinstance(args, Query) else seen_before(r, canonical)
     if known is not None:
-        seen = ReadResult(call_id=call_id, tool="fetch_page", query=query, canonical=canonical, seen=known.id)
-        return seen, "", ""
+        read = {"call_id": call_id, "tool": name, "query": query, "canonical": canonical, "seen": known.id}
+        return ReadResult.model_validate(read), "", ""
+    if isinstance(args, FetchPage):
+        args = args.model_copy(update={"url": discovered_as(r, args.url)})
     left, seconds = work_seconds(r, bench.clock()), r.thresholds.tool_seconds
     try:
+        if isinstance(args, Query):
+            return *await bench.at_most(min(left, seconds), ask_tables(args, call_id, bench.tables)), ""
         if isinstance(args, FetchPage):
-            read = fetch(args, call_id, bench.fetcher, canonical)
-            return *await bench.at_most(min(left, seconds), read), ""
+            return *await bench.at_most(min(left, seconds), fetch(args, call_id, bench.fetcher, canonical)), ""
         looked = search(args, call_id, bench.providers, r.thresholds.search_limit)
         return await bench.at_most(min(left, seconds), looked), "", ""
     except TimeoutError:
         return (_cut_off(args, call_id) if left < seconds else _too_slow(args, call_id, canonical, seconds)), "", ""
 
 
-def _cut_off(args: WebSearch | FetchPage, call_id: str) -> ReadResult:
+def _cut_off(args: WebSearch | FetchPage | Query, call_id: str) -> ReadResult:
     """A reading that the attempt's deadline cut off: it says nothing of the page or the provider (A21)."""
-    tool: Literal["web_search", "fetch_page"] = "web_search" if isinstance(args, WebSearch) else "fetch_page"
-    query = args.query if isinstance(args, WebSearch) else args.url
     why = "Not carried out to its end: the time for this attempt was up."
-    return ReadResult(call_id=call_id, tool=tool, query=query, refused=why)
+    if isinstance(args, Query):
+        return ReadResult(call_id=call_id, tool="query", query=args.sql, refused=why)
+    if isinstance(args, FetchPage):
+        return ReadResult(call_id=call_id, tool="fetch_page", query=args.url, refused=why)
+    return ReadResult(call_id=call_id, tool="web_search", query=args.query, refused=why)
 
 
-def _too_slow(args: WebSearch | FetchPage, call_id: str, canonical: str, seconds: float) -> ReadResult:
+def _too_slow(args: WebSearch | FetchPage | Query, call_id: str, canonical: str, seconds: float) -> ReadResult:
     """A reading that took longer than one may."""
     why = f"It took longer than {seconds:g} seconds."
+    if isinstance(args, Query):
+        return ReadResult(call_id=call_id, tool="query", query=args.sql, failure=failed(args.sql, why))
     if isinstance(args, FetchPage):
         late = FetchFailure(url=args.url, kind="timeout", message=why)
         return ReadResult(call_id=call_id, tool="fetch_page", query=args.url, canonical=canonical, failure=late)

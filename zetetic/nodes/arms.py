@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
@@ -23,6 +23,8 @@ from .channels import Channels
 from .context import Context
 from .keys import task_key
 from .workbench import Workbench, bench_of
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +53,24 @@ class ArmView:
 
 
 async def call_arm(
-    view: ArmView, arm: Arm, system: str, prompt: str, tool: tuple[str, type[Args]]
+    view: ArmView, arm: Arm, system: str, prompt: str | Callable[[int], str | None], tool: tuple[str, type[Args]]
 ) -> tuple[dict[str, Any] | None, str]:
-    """One forced call on the evaluator's narrowed budget; the arguments, or None and the answer's text (A23)."""
+    """One forced call on the evaluator's narrowed budget; the arguments, or None and the answer's text (A23).
+
+    `prompt` is a text, or one in steps: smaller at each, None where there is no smaller one.
+    """
     name, schema = tool
+
+    async def steps(step: int) -> Sequence[BaseMessage] | None:
+        text = (prompt if step == 0 else None) if isinstance(prompt, str) else prompt(step)
+        return None if text is None else [SystemMessage(system), HumanMessage(text)]
+
     answer = await ask(
         view.bench,
         view.research.run_id,
         view.key,
         "evaluator",
-        [SystemMessage(system), HumanMessage(prompt)],
+        steps,
         [tool_schema(name, schema)],
         allowed=frozenset({name}),
         choice=name,
@@ -101,3 +111,14 @@ async def run_arm(
         trouble = f"no answer in {seconds:.3g} seconds" if late else f"{type(error).__name__}: {error}"[:300]
         result = conservative(arm, attempt.number, trouble)
     return {"arms": {arm: result}}
+
+
+FEWER = 3
+"""How often the claims that an arm is shown are halved where its model's window is too small."""
+
+
+def fewer(claims: Sequence[T], step: int) -> tuple[Sequence[T], list[str]]:
+    """The first of the claims, half as many at each step, and a line that counts the others."""
+    shown = claims[: max(1, len(claims) >> step)] if step else claims
+    left_out = len(claims) - len(shown)
+    return shown, [f"(+{left_out} more claims)"] if left_out else []

@@ -6,11 +6,12 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from time import monotonic
 from typing import Any
 
+from langchain_core.language_models import BaseChatModel
 from langchain_core.load import dumps
 from langchain_core.messages import (
     AIMessage,
@@ -22,11 +23,26 @@ from langchain_core.messages import (
 )
 from langchain_core.messages.utils import count_tokens_approximately
 
-from zetetic.models import Call, CallError, Repaired, acceptable_history, call_model, model_name, repair, usage_of
+from zetetic.models import (
+    Call,
+    CallError,
+    ProviderError,
+    Repaired,
+    acceptable_history,
+    call_model,
+    model_name,
+    repair,
+    usage_of,
+)
 from zetetic.state.breakers import covers
-from zetetic.store import JournalEntry
+from zetetic.store import STOOD_IN, JournalEntry
 
-from .workbench import Role, Workbench
+from .roles import allowance_of, with_less_output
+from .windows import Prompt, Role, fitted, one_size
+from .workbench import Workbench
+
+IN_PARTS = ("notes_append",)
+"""Tools whose arguments are entries that stand each for itself: of a call that was cut off the whole ones are taken."""
 
 
 class BudgetSpent(Exception):
@@ -35,13 +51,14 @@ class BudgetSpent(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A model's answer after repair. `message` is what the history keeps."""
+    """A model's answer after repair. `message` is what the history keeps; `truncated`: the provider cut it off."""
 
     key: str
     calls: tuple[Call, ...]
     errors: tuple[CallError, ...]
     text: str
     message: AIMessage
+    truncated: bool = False
 
 
 def _fingerprint(messages: Sequence[BaseMessage], tools: Sequence[dict[str, Any]], choice: str | None) -> str:
@@ -49,44 +66,52 @@ def _fingerprint(messages: Sequence[BaseMessage], tools: Sequence[dict[str, Any]
     return hashlib.sha256(told.encode()).hexdigest()
 
 
-async def journaled(
-    bench: Workbench,
-    run_id: str,
-    key: str,
-    role: Role,
-    messages: Sequence[BaseMessage],
-    tools: Sequence[dict[str, Any]],
-    choice: str | None,
-    seconds: float,
-    repairs: Sequence[str] = (),
-    until: float = inf,
-) -> AIMessage:
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """One call as it is asked for. `seconds` bounds it, `until` is when the caller's time is up (event loop's time)."""
+
+    role: Role
+    messages: Sequence[BaseMessage]
+    tools: Sequence[dict[str, Any]]
+    allowed: Collection[str]
+    choice: str | None
+    seconds: float
+    until: float
+
+    def read(self, answer: AIMessage, key: str) -> Repaired:
+        """What an answer asks for, mended where that is safe."""
+        schemas = {tool["function"]["name"]: tool["function"]["parameters"] for tool in self.tools}
+        return repair(answer, allowed=self.allowed, known=[*schemas], key=key, schemas=schemas, in_parts=IN_PARTS)
+
+
+async def journaled(bench: Workbench, run_id: str, key: str, asked: _Request, repairs: Sequence[str] = ()) -> AIMessage:
     """The answer stored under `key`, or a new one, stored as soon as it is there even if the caller is cancelled.
 
-    A caller that is cancelled before `until`, in the event loop's time, waits for the answer for as long as
-    cancel_grace_seconds. From then on its time is up: it goes on at once, and the call has that long beside it (A21).
-    Raises ProviderError for a provider's trouble; nothing is stored then.
+    A caller that is cancelled before its time is up waits for the answer for as long as cancel_grace_seconds; one that
+    only waits for a rate limit lets go at once. After its time it goes on at once, and the call has that long beside
+    it (A21). Raises ProviderError for a provider's trouble, and the fallback's beside it; nothing is stored then.
     """
     stored = await bench.store.journal(key)
     if stored is not None:
         return _message(stored)
     r = await bench.store.load(run_id)
-    asked = count_tokens_approximately(list(messages), tools=list(tools))
-    if not covers(r, asked, bench.clock()):
-        raise BudgetSpent(f"the budget left does not cover a call of about {asked} tokens")
-    model = bench.models[role]
+    size = count_tokens_approximately(list(asked.messages), tools=list(asked.tools))
+    if not covers(r, size, bench.clock()):
+        raise BudgetSpent(f"the budget left does not cover a call of about {size} tokens")
+    given_up = asyncio.Event()
 
     async def call_and_store() -> AIMessage:
         began = monotonic()
-        answer = await call_model(model, messages, tools=tools, tool_choice=choice, timeout=seconds)
+        model, answer, stood_in = await _answered(bench, asked, given_up)
         name = model_name(model)
-        used = usage_of(messages, answer, name)
+        used = usage_of(asked.messages, answer, name, tools=asked.tools)
+        mended = asked.read(answer, key).repairs
         entry = JournalEntry(
             run_id=run_id,
             key=key,
-            role=role,
+            role=asked.role,
             model=name,
-            fingerprint=_fingerprint(messages, tools, choice),
+            fingerprint=_fingerprint(asked.messages, asked.tools, asked.choice),
             at=bench.clock(),
             answer=json.dumps(messages_to_dict([answer])[0], ensure_ascii=False, default=dumps),
             input_tokens=used.input_tokens,
@@ -94,7 +119,7 @@ async def journaled(
             cached_tokens=used.cached_tokens,
             usd=used.usd,
             latency_seconds=monotonic() - began,
-            repairs=json.dumps(list(repairs)),
+            repairs=json.dumps([*([STOOD_IN] if stood_in else []), *repairs, *mended]),
         )
         return _message(await bench.store.record_call(entry))
 
@@ -103,10 +128,55 @@ async def journaled(
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         # The answer may be paid for already: give it a moment to be written down before letting go.
+        given_up.set()
         bench.let_go(task)
-        if asyncio.get_running_loop().time() < until:
+        if asyncio.get_running_loop().time() < asked.until:
             await asyncio.wait({task})
         raise
+
+
+async def _answered(
+    bench: Workbench, asked: _Request, given_up: asyncio.Event
+) -> tuple[BaseChatModel, AIMessage, bool]:
+    """The model that answered, its answer, and whether it is the fallback, which is asked where the role's own model
+    failed for good. Only after both failed is it trouble (A12)."""
+    role = asked.role
+    allowed, room = allowance_of(role, bench.thresholds), bench.rooms.get(role)
+
+    async def call(model: BaseChatModel) -> tuple[BaseChatModel, AIMessage]:
+        model = model if room is None else with_less_output(model, room.answer)
+        answer = await call_model(
+            model,
+            asked.messages,
+            tools=asked.tools,
+            tool_choice=asked.choice,
+            timeout=asked.seconds,
+            retries=allowed.retries,
+            until=asked.until,
+            given_up=given_up,
+        )
+        return model, answer
+
+    second = bench.fallbacks.get(role)
+    if second is None:
+        return *await call(bench.models[role]), False
+    first = bench.shut_out.get(role)
+    if first is None:
+        try:
+            return *await call(bench.models[role]), False
+        except ProviderError as error:
+            if error.has_to_shrink or given_up.is_set():
+                raise
+            first = error
+            if error.kind == "auth":  # no further try would find the door open
+                bench.shut_out[role] = error
+    try:
+        return *await call(second), True
+    except ProviderError as error:
+        if error.has_to_shrink:
+            raise
+        both = f"{first.message} The fallback {model_name(second)} failed too: {error.message}"
+        raise ProviderError(error.kind, both, error.retry_after) from None
 
 
 def _message(entry: JournalEntry) -> AIMessage:
@@ -126,7 +196,7 @@ async def ask(
     run_id: str,
     key: str,
     role: Role,
-    messages: Sequence[BaseMessage],
+    messages: Sequence[BaseMessage] | Prompt,
     tools: Sequence[dict[str, Any]],
     *,
     allowed: Collection[str],
@@ -137,24 +207,33 @@ async def ask(
 ) -> Answer:
     """Asks once, and once more with the faults named where nothing could be executed (one bounded repair turn).
 
-    `until` is when the caller's own time is up, see `journaled`.
+    A prompt in steps is made smaller where the model's window is too small for it. `until` is when the caller's own
+    time is up, in the event loop's time.
     """
-    known = [tool["function"]["name"] for tool in tools]
-    answer = await journaled(bench, run_id, key, role, messages, tools, choice, seconds, until=until)
-    read = repair(answer, allowed=allowed, known=known, key=key)
+    prompt = messages if callable(messages) else one_size(messages)
+
+    async def asked(of_this_size: Sequence[BaseMessage]) -> Answer:
+        request = _Request(role, of_this_size, tools, allowed, choice, seconds, until)
+        return await _ask(bench, run_id, key, request, must_call)
+
+    return await fitted(bench.rooms, role, prompt, tools, allowance_of(role, bench.thresholds).tokens, asked)
+
+
+async def _ask(bench: Workbench, run_id: str, key: str, asked: _Request, must_call: bool) -> Answer:
+    answer = await journaled(bench, run_id, key, asked)
+    read = asked.read(answer, key)
     if read.calls or not (read.errors or must_call):
         return _answer(key, answer, read)
     history = acceptable_history(answer, read)
-    again: list[BaseMessage] = [*messages, history]
+    again: list[BaseMessage] = [*asked.messages, history]
     again += [ToolMessage(e.message, tool_call_id=e.id, name=e.name or "unknown", status="error") for e in read.errors]
-    again.append(HumanMessage(f"Nothing was executed. Call one of: {', '.join(sorted(allowed))}."))
+    again.append(HumanMessage(f"Nothing was executed. Call one of: {', '.join(sorted(asked.allowed))}."))
     second_key = f"{key}#repair"
     try:
-        repairs = ("repair_turn",)
-        second = await journaled(bench, run_id, second_key, role, again, tools, choice, seconds, repairs, until)
-    except BudgetSpent:
+        second = await journaled(bench, run_id, second_key, replace(asked, messages=again), ("repair_turn",))
+    except (BudgetSpent, ProviderError):  # the first answer stands, and is paid for
         return _answer(key, answer, read)
-    return _answer(second_key, second, repair(second, allowed=allowed, known=known, key=second_key))
+    return _answer(second_key, second, asked.read(second, second_key))
 
 
 def _answer(key: str, message: AIMessage, read: Repaired) -> Answer:
@@ -164,4 +243,5 @@ def _answer(key: str, message: AIMessage, read: Repaired) -> Answer:
         errors=read.errors,
         text=read.text,
         message=acceptable_history(message, read),
+        truncated=read.truncated,
     )

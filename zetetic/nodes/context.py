@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,7 +31,8 @@ class Context(BaseSettings):
     """The configuration of a run. Every field may also come from the environment as ZETETIC_<FIELD>.
 
     `model` names a chat model ("offline", "openai:…", "ollama:…") or is one; `worker`, `evaluator` and `extractor`
-    replace it for their role. `documents` is a folder. Bounds left None take the mode's default.
+    replace it for their role, `fallback` stands in where one of them fails. `documents` is a folder. Bounds left None
+    take the mode's default.
     """
 
     model_config = SettingsConfigDict(
@@ -38,6 +40,7 @@ class Context(BaseSettings):
         env_ignore_empty=True,
         extra="forbid",
         frozen=True,
+        hide_input_in_errors=True,
         arbitrary_types_allowed=True,
         json_schema_extra=_describe_bounds,
         protected_namespaces=(),
@@ -49,6 +52,7 @@ class Context(BaseSettings):
     worker: ModelSpecOrNone = Field(None, description="chat model that does the research, if not model")
     evaluator: ModelSpecOrNone = Field(None, description="chat model of the four arms, if not model")
     extractor: ModelSpecOrNone = Field(None, description="chat model that reads pages, if not model")
+    fallback: ModelSpecOrNone = Field(None, description="chat model that is asked where another one fails for good")
     base_url: str | None = Field(None, description="address of an OpenAI-compatible server")
     api_key: SecretStr | None = Field(None, description="key for that server, if it wants one")
     documents: str | None = Field(None, description="folder of documents to search and read")
@@ -66,7 +70,10 @@ class Context(BaseSettings):
     fetcher: Annotated[Any, _NAME_OR_NONE] = Field(
         None, description="a fetcher of the host's own, in place of the built-in"
     )
-    database: str | None = Field(None, description="SQLite file of the log; home/zetetic.db if not given")
+    database: str | None = Field(
+        None,
+        description="SQLite file of the log, home/zetetic.db if not given; or postgresql://… for log and checkpoints",
+    )
     home: str = Field(".zetetic", description="folder for the databases and the run folders")
     mode: Mode = Field("bounded-research", description="loop mode; sets the defaults of the bounds")
     loop: Loop = Field(
@@ -133,7 +140,9 @@ class Context(BaseSettings):
     @classmethod
     def _expanded(cls, value: str | None) -> str | None:
         """`~` is the user's home."""
-        return str(Path(value).expanduser()) if value is not None else None
+        if value is None or "://" in value:
+            return value
+        return str(Path(value).expanduser())
 
     @field_validator("search", "fetch_allow", mode="before")
     @classmethod
@@ -163,5 +172,17 @@ class Context(BaseSettings):
 
     @property
     def database_path(self) -> str:
-        """Where the log lives."""
+        """Where the log lives. It may hold a password: show `database_shown`."""
         return self.database or str(Path(self.home) / "zetetic.db")
+
+    @property
+    def database_shown(self) -> str:
+        """Where the log lives, as it may be shown."""
+        from zetetic.store.address import shown
+
+        return shown(self.database_path)
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """The fields as they may be shown."""
+        for name, value in super().__repr_args__():
+            yield name, self.database_shown if name == "database" and value is not None else value

@@ -12,7 +12,7 @@ from zetetic.state.gates import is_addressed
 from zetetic.tools.schemas import Args
 from zetetic.tools.text import neutral
 
-from .arms import ArmView, call_arm, run_arm
+from .arms import FEWER, ArmView, call_arm, fewer, run_arm
 from .channels import Channels
 from .context import Context
 from .prompts import claim_line
@@ -50,17 +50,30 @@ async def _critique(view: ArmView) -> ArmResult:
         other = {pair.claim_id, pair.other_id} - ids
         if mine and other and not is_addressed(r, pair):
             objections.append(f"{mine.pop()} is contradicted by {other.pop()}, which the result does not mention")
-    lines = [
-        f"Question: {neutral(view.question.question)}",
-        f"Result: {neutral(view.result[:20000])}",
-        "Cited claims:",
-        *(neutral(claim_line(c)) for c in cited),
-        "Contradictions on record:",
-        *(f"{p.claim_id} vs {p.other_id} ({p.question_id})" for p in r.contradictions),
-        "Refuted claims:",
-        *(neutral(claim_line(c)) for c in r.claims.values() if c.status == "REFUTED"),
-    ]
-    args, _ = await call_arm(view, "critique", SYSTEM, "\n".join(lines), ("list_objections", ListObjections))
+    refuted = [c for c in r.claims.values() if c.status == "REFUTED"]
+
+    def prompt(step: int) -> str | None:
+        """All claims, then fewer."""
+        if step > FEWER:
+            return None
+        shown, more = fewer(cited, step)
+        fallen, more_fallen = fewer(refuted, step)
+        return "\n".join(
+            [
+                f"Question: {neutral(view.question.question)}",
+                f"Result: {neutral(view.result[:20000])}",
+                "Cited claims:",
+                *(neutral(claim_line(c)) for c in shown),
+                *more,
+                "Contradictions on record:",
+                *(f"{p.claim_id} vs {p.other_id} ({p.question_id})" for p in r.contradictions),
+                "Refuted claims:",
+                *(neutral(claim_line(c)) for c in fallen),
+                *more_fallen,
+            ]
+        )
+
+    args, _ = await call_arm(view, "critique", SYSTEM, prompt, ("list_objections", ListObjections))
     if args is None:
         return conservative("critique", number, "no objections could be read")
     return ArmResult(

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.runtime import Runtime
 
 from zetetic.models import ProviderError
+from zetetic.state import events as ev
 from zetetic.state.breakers import work_seconds
+from zetetic.state.decision import Accepted, Decision
 from zetetic.state.research import Research
 from zetetic.state.turns import OUT_OF_TIME, allowed_tools
-from zetetic.state.values import PendingExtraction
+from zetetic.state.values import ROOT, PendingExtraction
+from zetetic.state.wording import content_words
 from zetetic.tools import tool_schemas
+from zetetic.tools.reading import best_parts
 from zetetic.tools.text import neutral
 
-from .asking import Answer, BudgetSpent, ask
+from .asking import Answer, BudgetSpent, ask, stored_answer
 from .channels import Channels, TurnKeys
 from .context import Context
-from .keys import task_key
+from .keys import step_key, task_key
 from .prompts import SYSTEM, base_text, now_text, since_part, since_text, task_text
 from .small_prompts import (
     CONSOLIDATE_SYSTEM,
@@ -32,14 +37,18 @@ from .small_prompts import (
     extraction_text,
     section_text,
 )
-from .workbench import Role, Workbench, bench_of
+from .windows import Prompt, Role, part_chars, smaller
+from .workbench import Workbench, bench_of
 
 OVER_BUDGET = "budget"
 EXTRACT_TOOLS = ("notes_append",)
 CONSOLIDATE_TOOLS = ("notes_update", "notes_scratch")
 REPORT_TOOLS = ("finalize_report",)
 SINCE = "since"
-"""Under which name a turn's answer keeps what its prompt told of new records."""
+"""Under which name a turn's answer keeps what its prompt told of new records; of a smaller prompt with its step."""
+STEPS = ((None, 1), (0, 1), (0, 2), (1, 4), (1, 8), (2, 16))
+"""Smaller and smaller prompts of the worker: turns left out of the window's least, and the part of the notes' size.
+The first has the whole window."""
 
 
 async def decide(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
@@ -53,16 +62,17 @@ async def decide(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
     seconds = work_seconds(r, bench.clock())
     until = asyncio.get_running_loop().time() + seconds
     limit = asyncio.timeout_at(until)
+    shown: list[str] = []
     try:
         async with limit:
             if r.turn.stage == "extracting":
-                answer = await _extract(bench, r, key, channels, until)
+                answer, shown = await _extract(bench, r, key, step_key(runtime), channels, until)
             elif r.turn.stage == "consolidating":
-                asked = CONSOLIDATE_SYSTEM, consolidation_text(r)
+                asked = _stepwise(r, CONSOLIDATE_SYSTEM, consolidation_text)
                 answer = await _ask_small(bench, r, key, "worker", asked, CONSOLIDATE_TOOLS, until)
             elif in_sections(r):
-                refused = "\n".join(f"Note: {neutral(text)}" for text in channels.get("refusals") or [])
-                asked = SECTION_SYSTEM, "\n".join(filter(None, [section_text(r), refused]))
+                refused = [f"Note: {neutral(text)}" for text in channels.get("refusals") or []]
+                asked = _stepwise(r, SECTION_SYSTEM, lambda now: "\n".join([section_text(now), *refused]))
                 answer = await _ask_small(bench, r, key, "worker", asked, REPORT_TOOLS, until, choice=REPORT_TOOLS[0])
             else:
                 answer = await _ask_worker(bench, r, key, channels, until)
@@ -81,7 +91,8 @@ async def decide(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
         "journal": answer.key,
         "stage": r.turn.stage,
         "own_prompt": r.turn.stage == "extracting" or in_sections(r),
-        "shown": [item.key for item in shown_items(r)] if r.turn.stage == "extracting" else [],
+        "shown": shown,
+        "truncated": answer.truncated,
     }
     await bench.store.put_effect(r.run_id, key, "calls", answer.text, json.dumps(kept, ensure_ascii=False))
     return {"turn": TurnKeys(answer=key), "trouble": ""}
@@ -91,28 +102,23 @@ async def _ask_worker(bench: Workbench, r: Research, key: str, channels: Channel
     base = r
     if r.attempt is not None and r.attempt.base_version < r.version:
         base = await bench.store.load(r.run_id, as_of=r.attempt.base_version)
-    question_id = r.current.id if r.current is not None else ""
-    known = base_text(base, question_id)
-    messages: list[BaseMessage] = [SystemMessage(SYSTEM), HumanMessage(f"{task_text(r)}\n\n{known}")]
-    told: list[str] = []
-    for turn in channels.get("window") or []:
-        since = await bench.store.effect(turn.answer, SINCE) if turn.answer else None
-        if since is not None:
-            told.append(since.text)
-            messages.append(HumanMessage(since_part(since.text)))
-        messages += await turn_messages(bench, turn)
-    due = ""
-    if new := since_text(base, r, told):
-        told.append((await bench.store.put_effect(r.run_id, key, SINCE, new)).text)
-        due = since_part(told[-1]) + "\n\n"
-    messages.append(HumanMessage(due + now_text(base, r, bench.clock(), [known, *told])))
+    window = channels.get("window") or []
+
+    async def prompt(step: int) -> Sequence[BaseMessage] | None:
+        if step >= len(STEPS):
+            return None
+        left_out, part = STEPS[step]
+        turns = len(window) if left_out is None else max(0, r.thresholds.keep_turns - left_out)
+        notes = max(1, r.thresholds.notes_max_tokens // part)
+        return await _worker_prompt(bench, base, r, key, window[max(0, len(window) - turns) :], step, notes)
+
     forced = r.turn.forced_tool
     return await ask(
         bench,
         r.run_id,
         key,
         "worker",
-        messages,
+        prompt,
         tool_schemas(),
         allowed=allowed_tools(r),
         choice=forced or None,
@@ -122,9 +128,38 @@ async def _ask_worker(bench: Workbench, r: Research, key: str, channels: Channel
     )
 
 
-def shown_items(r: Research) -> tuple[PendingExtraction, ...]:
-    """The texts one extraction prompt holds: as many as fit, of one question, at least one (D30)."""
-    room = r.thresholds.extraction_prompt_chars
+async def _worker_prompt(
+    bench: Workbench, base: Research, r: Research, key: str, turns: Sequence[TurnKeys], step: int, notes: int
+) -> list[BaseMessage]:
+    """The prompt of a turn with these turns of the window and notes of so many tokens (D2, D55)."""
+    known = base_text(base, r.current.id if r.current is not None else "", notes)
+    messages: list[BaseMessage] = [SystemMessage(SYSTEM), HumanMessage(f"{task_text(r)}\n\n{known}")]
+    told: list[str] = []
+    for turn in turns:
+        if since := await _told_in(bench, turn.answer):
+            told.append(since)
+            messages.append(HumanMessage(since_part(since)))
+        messages += await turn_messages(bench, turn)
+    due = ""
+    if new := since_text(base, r, told):
+        name = f"{SINCE}:{step}" if step else SINCE
+        told.append((await bench.store.put_effect(r.run_id, key, name, new)).text)
+        due = since_part(told[-1]) + "\n\n"
+    messages.append(HumanMessage(due + now_text(base, r, bench.clock(), [known, *told])))
+    return messages
+
+
+async def _told_in(bench: Workbench, key: str) -> str:
+    """What the prompt of a past turn told of new records; of one that was made smaller, what the last step told."""
+    told = {name: stored.text for name, stored in (await bench.store.effects(key)).items()} if key else {}
+    return next(
+        (told[name] for step in range(len(STEPS), 0, -1) if (name := f"{SINCE}:{step}") in told), ""
+    ) or told.get(SINCE, "")
+
+
+def shown_items(r: Research, room: int) -> tuple[PendingExtraction, ...]:
+    """The texts one extraction prompt holds: as many as fit into so many characters, of one question, at least one
+    (D30)."""
     chosen: list[PendingExtraction] = []
     for item in r.pending:
         size = item.end - item.start
@@ -135,15 +170,79 @@ def shown_items(r: Research) -> tuple[PendingExtraction, ...]:
     return tuple(chosen)
 
 
-async def _extract(bench: Workbench, r: Research, key: str, channels: Channels, until: float) -> Answer:
-    items = shown_items(r)
-    texts = {}
-    for item in items:
-        page = await bench.store.page(item.sha256)
-        texts[item.sha256] = page.text if page is not None else ""
-    refusals = [text for item in items if item.tries for text in channels.get("refusals") or []][:6]
-    asked = EXTRACT_SYSTEM, extraction_text(r, items, texts, refusals)
-    return await _ask_small(bench, r, key, "extractor", asked, EXTRACT_TOOLS, until, choice=EXTRACT_TOOLS[0])
+async def _extract(
+    bench: Workbench, r: Research, key: str, step_key: str, channels: Channels, until: float
+) -> tuple[Answer, list[str]]:
+    """The answer, and the keys of the texts that its prompt showed."""
+    shown: list[str] = []
+    # An answer that was stored before a crash is to the texts that were shown then.
+    before = await bench.store.effects(key) if await stored_answer(bench, key) is not None else {}
+
+    async def prompt(step: int) -> Sequence[BaseMessage] | None:
+        now = smaller(r, step)
+        if now is None:
+            return None
+        chars = min(
+            now.thresholds.extraction_prompt_chars, part_chars(bench.rooms, r.thresholds.extraction_prompt_chars)
+        )
+        now = await _in_parts(bench, r, key, step_key, chars)
+        items = shown_items(now, chars)
+        texts = {item.sha256: await _page_text(bench, item.sha256) for item in items}
+        shown[:] = [item.key for item in items]
+        await bench.store.put_effect(r.run_id, key, f"shown:{step}", "", json.dumps(shown))
+        refusals = [text for item in items if item.tries for text in channels.get("refusals") or []][:6]
+        return [SystemMessage(EXTRACT_SYSTEM), HumanMessage(extraction_text(now, items, texts, refusals))]
+
+    answer = await _ask_small(bench, r, key, "extractor", prompt, EXTRACT_TOOLS, until, choice=EXTRACT_TOOLS[0])
+    if last := max((name for name in before if name.startswith("shown:")), default=""):
+        shown = json.loads(before[last].payload)
+    return answer, shown
+
+
+async def _in_parts(bench: Workbench, r: Research, key: str, step_key: str, chars: int) -> Research:
+    """The research after a first pending text of more characters became parts of at most so many, cut at line or
+    sentence ends; the best are kept, as of any long page (D30)."""
+    while (first := r.pending[0]).end - first.start > chars:
+        text = (await _page_text(bench, first.sha256))[first.start : first.end]
+        question = r.questions[first.question_id or ROOT]
+        wanted = content_words(f"{question.question} {question.validation_criteria} {r.objective}")
+        parts = best_parts(text, wanted, chars, r.thresholds.max_page_parts)
+        items = tuple(
+            first.model_copy(
+                update={"key": f"{first.key}+{start}", "start": first.start + start, "end": first.start + end}
+            )
+            for start, end in parts
+        )
+        done = await bench.store.execute(
+            r.run_id,
+            _split(first.key, items, bench.clock()),
+            effect=(key, f"parts:{first.key}"),
+            step_key=step_key,
+            reason="decide",
+        )
+        r = done.research
+    return r
+
+
+def _split(key: str, items: tuple[PendingExtraction, ...], at: datetime) -> Callable[[Research], Decision]:
+    return lambda _: Accepted(
+        (ev.ExtractionTried(at=at, done=(key,), again=()), ev.ExtractionDue(at=at, items=items)), "in parts"
+    )
+
+
+async def _page_text(bench: Workbench, sha256: str) -> str:
+    page = await bench.store.page(sha256)
+    return page.text if page is not None else ""
+
+
+def _stepwise(r: Research, system: str, text: Callable[[Research], str]) -> Prompt:
+    """A small prompt whose texts are halved in number at each step."""
+
+    async def prompt(step: int) -> Sequence[BaseMessage] | None:
+        now = smaller(r, step)
+        return None if now is None else [SystemMessage(system), HumanMessage(text(now))]
+
+    return prompt
 
 
 def in_sections(r: Research) -> bool:
@@ -156,19 +255,18 @@ async def _ask_small(
     r: Research,
     key: str,
     role: Role,
-    asked: tuple[str, str],
+    asked: Prompt,
     tools: tuple[str, ...],
     until: float,
     choice: str | None = None,
 ) -> Answer:
     """One call with a small prompt of its own and the few tools that it is about (D55)."""
-    system, prompt = asked
     return await ask(
         bench,
         r.run_id,
         key,
         role,
-        [SystemMessage(system), HumanMessage(prompt)],
+        asked,
         tool_schemas(tools),
         allowed=frozenset(tools),
         choice=choice,

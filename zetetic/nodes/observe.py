@@ -18,6 +18,7 @@ from .channels import Channels
 from .context import Context
 from .decide import kept_answer
 from .keys import step_key, task_key
+from .windows import within
 from .workbench import Workbench, bench_of
 
 
@@ -42,6 +43,7 @@ async def observe(channels: Channels, runtime: Runtime[Context]) -> dict[str, An
 
     def decision(r: Research) -> Decision:
         at = bench.clock()
+        r = within(r, bench.rooms)
         happened, told = observed(r, results, at=at)
         after = fold(r, happened)
         due = _due(after, happened, texts)

@@ -70,6 +70,9 @@ INSTRUCTIONS = {
     ),
 }
 
+FEW = 2
+"""Questions of each kind that the frontier's summary names where the window is small."""
+
 DIRECTIVES = (
     "# Directives\n"
     "What a person asks of this attempt. It goes before everything that was concluded below; it closes no question, "
@@ -91,11 +94,14 @@ def task_text(r: Research) -> str:
     return "\n".join(lines)
 
 
-def base_text(base: Research, question_id: str = "") -> str:
+def base_text(base: Research, question_id: str = "", max_tokens: int | None = None) -> str:
     """Notes, frontier and what is known of the attempt's question, as of the attempt's start: the same in every turn
-    of the attempt (D55)."""
-    notes = prompt_notes(base, base.thresholds.notes_max_tokens)
-    parts = [f"# Notes\n{neutral(notes)}", f"# Frontier\n{neutral(frontier_summary(base))}"]
+    of the attempt (D55). With `max_tokens` less than the notes may have, both are shortened by their own rules."""
+    whole = base.thresholds.notes_max_tokens
+    size = whole if max_tokens is None else min(whole, max_tokens)
+    frontier = frontier_summary(base) if size * 2 > whole else frontier_summary(base, FEW)
+    parts = [f"# Tables\n{neutral(base.holdings.tables)}"] if base.holdings.tables else []
+    parts += [f"# Notes\n{neutral(prompt_notes(base, size))}", f"# Frontier\n{neutral(frontier)}"]
     if question_id in base.questions:
         lines = background_lines(base, base.questions[question_id])
         parts.append("\n".join([f"# Background of {question_id}", *lines]))

@@ -50,6 +50,9 @@ from .state import open_run, take_directives
 from .update import account_of, all_failed, read_results
 from .workbench import Workbench, bench_of
 
+SMALLER_STEPS = 4
+"""How often the list of messages is halved where a model's window does not hold it."""
+
 
 async def state(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
     """Starts a turn: opens the run, checks the budgets, delivers directives. New input starts a new run."""
@@ -141,12 +144,17 @@ async def _ask(bench: Workbench, r: Research, key: str, messages: list[BaseMessa
             messages = fitted(messages, left - r.thresholds.answer_max_tokens)
     elif left is not None and size_of(messages) > left and await bench.store.journal(key) is None:
         raise BudgetSpent("the next prompt is larger than what is left beside the reserve")
+
+    async def prompt(step: int) -> Sequence[BaseMessage] | None:
+        """All of it; where the model's window is too small, without its oldest results."""
+        return None if step > SMALLER_STEPS else fitted(messages, size_of(messages) >> step) if step else messages
+
     return await ask(
         bench,
         r.run_id,
         key,
         "worker",
-        messages,
+        prompt,
         simple_tools(),
         allowed=frozenset({FINALIZE}) if last else READS | {FINALIZE},
         choice=FINALIZE if last else None,

@@ -45,7 +45,7 @@ async def update(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
         at = bench.clock()
         happened: tuple[ev.Event, ...] = ()
         if kept["stage"] == "extracting":
-            happened += _extraction(r, kept["shown"], names, told, at)
+            happened += _extraction(r, kept["shown"], [] if kept.get("truncated") else names, told, at)
         r = fold(r, happened)
         closed = decide_update(
             r,

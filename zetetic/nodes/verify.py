@@ -18,9 +18,9 @@ from zetetic.state.quotes import find_quote, numbers
 from zetetic.state.research import Research
 from zetetic.state.values import Claim, Evidence
 from zetetic.tools.schemas import Args
-from zetetic.tools.text import neutral
+from zetetic.tools.text import flat, neutral
 
-from .arms import ArmView, call_arm, run_arm
+from .arms import FEWER, ArmView, call_arm, fewer, run_arm
 from .channels import Channels
 from .context import Context
 
@@ -58,17 +58,31 @@ async def _verify(view: ArmView) -> ArmResult:
         return ArmResult(arm="verify", attempt=number, passed=True)
     if not cited and not view.attempt.why_unverified:
         return ArmResult(arm="verify", attempt=number, passed=False, findings=["the answer cites no claim"])
-    lines = [f"Result: {neutral(view.result[:20000])}", "Claims:" if cited else "Claims: (none)"]
-    for claim in cited:
-        lines.append(f"[{claim.id}] {claim.status} {neutral(claim.text)}")
-        for link in claim.evidence:
-            lines.append(f'  {link.stance} {link.source_id}: "{neutral(link.quote)}"')
-    args, _ = await call_arm(view, "verify", SYSTEM, "\n".join(lines), ("verify_answer", VerifyAnswer))
+
+    def prompt(step: int) -> str | None:
+        """All claims with all quotes, then with one quote each, then fewer claims."""
+        if step > FEWER:
+            return None
+        shown, more = fewer(cited, max(0, step - 1))
+        lines = [f"Result: {neutral(view.result[:20000])}", "Claims:" if cited else "Claims: (none)"]
+        for claim in shown:
+            lines.append(f"[{claim.id}] {claim.status} {neutral(claim.text)}")
+            for link in claim.evidence[: 1 if step else None]:
+                lines.append(f'  {link.stance} {link.source_id}{_asked(view, link)}: "{flat(link.quote)}"')
+        return "\n".join([*lines, *more])
+
+    args, _ = await call_arm(view, "verify", SYSTEM, prompt, ("verify_answer", VerifyAnswer))
     if args is None:
         return conservative("verify", number, "no verdict could be read")
     passed = bool(args["passed"]) and not args["failures"]
     found = [f[:400] for f in args["failures"]] or ([] if passed else ["the quotes do not support the answer"])
     return ArmResult(arm="verify", attempt=number, passed=passed, findings=[] if passed else found)
+
+
+def _asked(view: ArmView, link: Evidence) -> str:
+    """The query whose answer a quote is a row of: what the row shows depends on it."""
+    source = view.research.sources.get(link.source_id)
+    return f" ({flat(source.title)})" if source is not None and source.url.startswith("query:") else ""
 
 
 def cited_by(view: ArmView) -> list[Claim]:

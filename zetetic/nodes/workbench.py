@@ -9,31 +9,29 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.runtime import Runtime
 from pydantic import ValidationError
 
-from zetetic.models import has_price, make_model, model_name
+from zetetic.models import ProviderError, model_name
 from zetetic.sources import DocumentFolder, Fetcher, SearchProvider, canonical_url
 from zetetic.sources.providers import KNOWN, ApiProvider, UnknownProvider, adapted, make_provider
+from zetetic.sources.tables import Tables
 from zetetic.sources.web import CombinedFetcher, WebFetcher
-from zetetic.state.allowance import Allowance, arm_allowance, worker_allowance
 from zetetic.state.thresholds import Thresholds
 from zetetic.state.values import Holdings
 from zetetic.store import Store
 
 from .context import Context
 from .found_texts import FoundTexts
+from .roles import SetupError as SetupError
+from .roles import fallback_models, need_prices, role_models, told_rooms
+from .windows import Role, Room
 
-Role = Literal["worker", "evaluator", "extractor"]
 T = TypeVar("T")
-
-
-class SetupError(ValueError):
-    """The configuration cannot be worked with; the message says what to do."""
 
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -60,7 +58,10 @@ class _Nowhere:
 
 @dataclass
 class Workbench:
-    """The opened resources of one context. `clock` is where the outside's time enters."""
+    """The opened resources of one context. `clock` is where the outside's time enters.
+
+    `rooms` holds what is known of the models' windows, `shut_out` the roles whose own model refuses access.
+    """
 
     context: Context
     thresholds: Thresholds
@@ -68,8 +69,12 @@ class Workbench:
     providers: Sequence[SearchProvider]
     fetcher: FoundTexts
     folder: DocumentFolder | None
+    tables: Tables
     web: WebFetcher | None
     models: dict[Role, BaseChatModel]
+    fallbacks: dict[Role, BaseChatModel] = field(default_factory=dict)
+    rooms: dict[Role, Room] = field(default_factory=dict)
+    shut_out: dict[Role, ProviderError] = field(default_factory=dict)
     users: int = 0
     opening: asyncio.Lock = field(default_factory=asyncio.Lock)
     calls_let_go: set[asyncio.Future[Any]] = field(default_factory=set)
@@ -87,9 +92,13 @@ class Workbench:
     def holdings(self) -> Holdings:
         """What the sources can give at most (D42)."""
         if self.folder is None or len(self.providers) != 1 or self.providers[0] is not self.folder:
-            return Holdings()
+            return Holdings(tables=self.tables.schema)
         held = self.folder.holdings
-        return Holdings(local_only=True, sources=held.sources, domains=held.domains)
+        # What can be found by searching is what the gate may ask for; a folder with nothing but tables is queried.
+        files = 0 if held.sources else len({table.file for table in self.tables.tables})
+        return Holdings(
+            local_only=True, sources=held.sources or files, domains=held.domains or files, tables=self.tables.schema
+        )
 
     def identity(self, url: str) -> str:
         """The identity under which an address counts as visited (R6)."""
@@ -168,15 +177,20 @@ async def _make(context: Context) -> Workbench:
         fault = error.errors()[0]
         name = ".".join(str(p) for p in fault["loc"])
         raise SetupError(f"{name}: {fault['msg']} (given: {fault['input']!r}).") from None
-    models = _models(context, thresholds)
-    _need_prices(models, thresholds)
-    folder = await DocumentFolder.open(context.documents) if context.documents else None
+    models, fallbacks = role_models(context, thresholds), fallback_models(context, thresholds)
+    need_prices([*models.values(), *fallbacks.values()], thresholds)
+    rooms = await told_rooms(models, thresholds)
+    tables = await Tables.open(context.documents) if context.documents else Tables(Path(), ())
+    has_tables = bool(tables.tables or tables.unreadable)
+    folder = await DocumentFolder.open(context.documents, may_be_empty=has_tables) if context.documents else None
     providers = await _providers(context, folder)
     web = WebFetcher(allow=context.fetch_allow) if context.reads_web and context.fetcher is None else None
     home = Path(context.home)
     store = await Store.open(context.database_path, notes_dir=home if context.write_files else None)
     fetcher = FoundTexts(_fetcher(context, folder, web), providers, store)
-    return Workbench(context, thresholds, store, providers, fetcher, folder, web, models)
+    return Workbench(
+        context, thresholds, store, providers, fetcher, folder, tables, web, models, fallbacks=fallbacks, rooms=rooms
+    )
 
 
 def _fetcher(context: Context, folder: DocumentFolder | None, web: WebFetcher | None) -> Fetcher:
@@ -186,51 +200,6 @@ def _fetcher(context: Context, folder: DocumentFolder | None, web: WebFetcher | 
     if folder is not None and web is not None:
         return CombinedFetcher(folder, web)
     return web or folder or _Nowhere()
-
-
-def _models(context: Context, thresholds: Thresholds) -> dict[Role, BaseChatModel]:
-    def make(spec: Any, allowed: Allowance) -> BaseChatModel:
-        return make_model(
-            spec if spec is not None else context.model,
-            base_url=context.base_url,
-            api_key=context.api_key,
-            timeout=allowed.seconds,
-            max_retries=allowed.retries,
-            max_output_tokens=allowed.tokens,
-        )
-
-    whole, arm = worker_allowance(thresholds), arm_allowance(thresholds)
-    return {
-        "worker": make(context.worker, whole),
-        "evaluator": _with_less_output(make(context.evaluator, arm), arm.tokens),
-        "extractor": make(context.extractor, whole),
-    }
-
-
-_OUTPUT_FIELDS = ("max_tokens", "max_output_tokens", "num_predict")
-
-
-def _with_less_output(model: BaseChatModel, tokens: int) -> BaseChatModel:
-    """A model of the host's own with its output bounded where it has a field for that; itself where it has none (A23).
-
-    Its time is bounded by the arm, and its retries with it.
-    """
-    for name in _OUTPUT_FIELDS:
-        if name in type(model).model_fields:
-            own = getattr(model, name)
-            narrow = own is not None and 0 < own <= tokens
-            return model if narrow else model.model_copy(update={name: tokens})
-    return model
-
-
-def _need_prices(models: dict[Role, BaseChatModel], thresholds: Thresholds) -> None:
-    """A limit in money needs a price for every model, before the first call."""
-    for name in dict.fromkeys(model_name(m) for m in models.values()):
-        if thresholds.max_cost_usd and not has_price(name):
-            raise SetupError(
-                f"The price of the model {name!r} is not known, so max_cost_usd cannot be kept: leave it out and bound "
-                "the run by max_total_tokens."
-            )
 
 
 async def _providers(context: Context, folder: DocumentFolder | None) -> list[SearchProvider]:

@@ -103,16 +103,16 @@ class DocumentFolder:
         self._places = _places(documents, root)
 
     @classmethod
-    async def open(cls, path: str | os.PathLike[str]) -> DocumentFolder:
+    async def open(cls, path: str | os.PathLike[str], *, may_be_empty: bool = False) -> DocumentFolder:
         """Read a folder: .html .htm .pdf .md .markdown .txt .docx, in its subfolders too, in order of path.
 
         Hidden files and links out of the folder are passed over. Raises DocumentsError when the folder is missing, is a
-        file, or holds no document that can be read.
+        file, or holds no document that can be read and may not be empty of them.
         """
-        return await asyncio.to_thread(cls._opened, Path(path))
+        return await asyncio.to_thread(cls._opened, Path(path), may_be_empty)
 
     @classmethod
-    def _opened(cls, path: Path) -> DocumentFolder:
+    def _opened(cls, path: Path, may_be_empty: bool) -> DocumentFolder:
         path = path.expanduser()
         if not path.exists():
             raise DocumentsError(f"The documents folder {path} does not exist: give the path of a folder.")
@@ -134,7 +134,7 @@ class DocumentFolder:
                 unreadable.append((relative, reading.message))
             else:
                 read.append((relative, reading))
-        if not read:
+        if not read and not may_be_empty:
             kinds = " ".join(sorted(SUFFIXES))
             reasons = "".join(f"\n  {name}: {reason}" for name, reason in unreadable[:20])
             raise DocumentsError(f"{path} holds no document that can be read: put {kinds} files there.{reasons}")

@@ -342,12 +342,17 @@ class DirectiveDelivered(Base):
 
 
 class UsageRecorded(Base):
+    """A model call that is paid for; `repairs` counts what its answer needed, `stood_in` names the fallback if it was
+    the one that answered (D47)."""
+
     event: Literal["usage_recorded"] = "usage_recorded"
     role: str
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
     usd: float = 0.0
+    repairs: int = 0
+    stood_in: str = ""
 
 
 class PhaseChanged(Base):

@@ -181,6 +181,8 @@ def _run(
                     "usd": r.usage.usd + e.usd,
                     "largest": max(r.usage.largest, e.input_tokens + e.output_tokens),
                     "dearest": max(r.usage.dearest, e.usd),
+                    "repairs": r.usage.repairs + e.repairs,
+                    "stood_in": (*r.usage.stood_in, e.stood_in) if e.stood_in else r.usage.stood_in,
                 }
             )
             attempt = r.attempt

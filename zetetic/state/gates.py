@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import citations
 from .challenges import conclusion_challenged, conclusion_exhausted
 from .frontier import is_actionable, must_be_closed
+from .independence import sites
 from .research import Research
 from .values import ROOT, Claim, Contradiction, Source
 from .wording import one_line
@@ -47,7 +48,7 @@ def exploration_gate(research: Research, why: str = "") -> tuple[str, ...]:
     read = read_sources(research)
     if len(read) < need_sources:
         missing.append(f"{len(read)} sources were read of at least {need_sources}: fetch more pages.")
-    domains = {s.domain for s in read}
+    domains = {site for s in read for site in sites(s)}
     if len(domains) < need_domains:
         missing.append(f"The sources stem from {len(domains)} sites of at least {need_domains}: look elsewhere.")
     for question in research.questions.values():

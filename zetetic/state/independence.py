@@ -35,12 +35,17 @@ def sketch_similarity(a: Sequence[int], b: Sequence[int]) -> float:
     return max(jaccard, common / smaller) if smaller >= SMALL_TEXT else jaccard
 
 
+def sites(source: Source) -> frozenset[str]:
+    """Where a source stems from: a domain, or the files that a query read."""
+    return frozenset(source.domain.split(" + ")) if source.url.startswith("query:") else frozenset({source.domain})
+
+
 def common_origin(a: Source, b: Source, thresholds: Thresholds) -> str:
     """Why two sources do not count as two, or '' if they do."""
     if a.id == b.id:
         return f"{a.id} is the same source"
-    if a.domain == b.domain:
-        return f"{a.id} and {b.id} are both from {a.domain}"
+    if shared := sites(a) & sites(b):
+        return f"{a.id} and {b.id} are both from {min(shared)}"
     if a.work_id and a.work_id == b.work_id:
         return f"{a.id} and {b.id} are the same work ({a.work_id})"
     if a.sha256 and a.sha256 == b.sha256:

@@ -29,7 +29,7 @@ from .wording import one_line
 
 NOTES_TOOLS = frozenset({"notes_append", "notes_update", "notes_scratch", "notes_read"})
 VIEW_TOOLS = frozenset({"frontier_view", "challenges_view", "notes_read"})
-SEARCH_TOOLS = frozenset({"web_search", "fetch_page"})
+SEARCH_TOOLS = frozenset({"web_search", "fetch_page", "query"})
 FRONTIER_TOOLS = frozenset(
     {
         "frontier_next",

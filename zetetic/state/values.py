@@ -343,10 +343,14 @@ class Usage(Frozen):
     """Tokens of the largest call so far: what the next one may take."""
     dearest: float = 0.0
     """US dollars of the dearest call so far."""
+    repairs: int = 0
+    """How often an answer had to be mended before it could be used."""
+    stood_in: tuple[str, ...] = ()
+    """The fallback's name for each call that it answered."""
 
     def totals(self) -> dict[str, float]:
-        """What a run is told to have spent: calls, tokens, US dollars."""
-        return self.model_dump(exclude={"largest", "dearest"})
+        """What a run is told to have spent: calls, tokens, US dollars; and how often an answer had to be mended."""
+        return self.model_dump(exclude={"largest", "dearest", "stood_in"})
 
     @property
     def tokens(self) -> int:
@@ -407,3 +411,5 @@ class Holdings(Frozen):
     local_only: bool = False
     sources: int = 0
     domains: int = 0
+    tables: str = ""
+    """The tables that can be queried, as the prompt lists them."""

@@ -1,13 +1,15 @@
-"""The store: event log, projections, pages, journal and effects in one SQLite file."""
+"""The store: event log, projections, pages, journal and effects in one SQLite file or one PostgreSQL database."""
 
 from .errors import StoreError
-from .journal import JournalEntry, StoredEffect, StoredPage
+from .journal import STOOD_IN, JournalEntry, StoredEffect, StoredPage
 from .log import LogEntry
-from .notes_file import NotesVersion
+from .notes_versions import NotesVersion
+from .opening import database_exists
 from .reads import RunRow, StateRow, TransitionRow
 from .store import Executed, Store
 
 __all__ = [
+    "STOOD_IN",
     "Executed",
     "JournalEntry",
     "LogEntry",
@@ -19,4 +21,5 @@ __all__ = [
     "StoredEffect",
     "StoredPage",
     "TransitionRow",
+    "database_exists",
 ]

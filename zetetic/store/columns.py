@@ -1,7 +1,8 @@
 """The kinds of columns and references (D49).
 
-Nothing here is SQLite's own: text, numbers and booleans, JSON and times as text. Foreign keys are checked at the
-commit, so the order in which one command's rows are written does not matter.
+The same on SQLite and PostgreSQL, but for times, which PostgreSQL has a type for. JSON is text on both: what is folded
+must come back byte for byte (a query in PostgreSQL says `claim_ids::jsonb`). Foreign keys are checked at the commit, so
+the order in which one command's rows are written does not matter.
 """
 
 from __future__ import annotations
@@ -21,27 +22,34 @@ from sqlalchemy import (
     String,
     Text,
 )
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy.types import TIMESTAMP, TypeDecorator, TypeEngine
 
 metadata = MetaData()
 
 
 class Moment(TypeDecorator[datetime]):
-    """A time as ISO 8601 text in UTC with microseconds, so that it sorts as text. A naive time is taken for UTC."""
+    """A time in UTC, a naive one taken for UTC: on PostgreSQL `timestamptz`, on SQLite ISO 8601 text with
+    microseconds, which sorts as text."""
 
     impl = String
     cache_ok = True
 
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> str | None:
-        """The text of a time."""
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """The column's type."""
+        return dialect.type_descriptor(TIMESTAMP(timezone=True) if dialect.name == "postgresql" else String())
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
+        """A time as the database takes it."""
         if value is None:
             return None
         aware = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-        return aware.isoformat(timespec="microseconds")
+        return aware if dialect.name == "postgresql" else aware.isoformat(timespec="microseconds")
 
     def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
-        """The time of a text."""
-        return None if value is None else datetime.fromisoformat(value)
+        """The time that the database gives."""
+        if value is None:
+            return None
+        return value.astimezone(UTC) if isinstance(value, datetime) else datetime.fromisoformat(value)
 
 
 def text(name: str, *, key: bool = False, filled: bool = False) -> Column[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass, fields
+import json
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +15,9 @@ from zetetic.state.events import UsageRecorded
 
 from . import storage
 from .log import storable
+
+STOOD_IN = "stood_in"
+"""Among a call's repairs: the role's own model had failed, and the fallback answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,7 @@ class JournalEntry:
 
     def usage(self) -> UsageRecorded:
         """The call as an event of the run. An unknown price counts as nothing."""
+        repairs = json.loads(self.repairs)
         return UsageRecorded(
             at=self.at,
             role=self.role,
@@ -48,6 +53,8 @@ class JournalEntry:
             output_tokens=self.output_tokens,
             cached_tokens=self.cached_tokens,
             usd=self.usd or 0.0,
+            repairs=len([one for one in repairs if one != STOOD_IN]),
+            stood_in=self.model if STOOD_IN in repairs else "",
         )
 
 
@@ -126,13 +133,16 @@ async def page(connection: AsyncConnection, sha256: str) -> StoredPage | None:
     return None if row is None else StoredPage(**row._mapping)
 
 
-async def add_page(connection: AsyncConnection, given: StoredPage) -> str:
-    """Stores a page if its text is not stored yet, and gives the hash. Where the same text stood first is kept."""
-    row = _row(given)
-    row["sha256"] = hashlib.sha256(row["text"].encode()).hexdigest()
-    if await page(connection, row["sha256"]) is None:
-        await connection.execute(insert(storage.pages), row)
-    return str(row["sha256"])
+def named(given: StoredPage) -> StoredPage:
+    """A page under the name its text has as it is stored."""
+    text = storable(given.text)
+    return replace(given, text=text, sha256=hashlib.sha256(text.encode()).hexdigest())
+
+
+async def add_page(connection: AsyncConnection, given: StoredPage) -> None:
+    """Stores a named page if its text is not stored yet. Where the same text stood first is kept."""
+    if await page(connection, given.sha256) is None:
+        await connection.execute(insert(storage.pages), _row(given))
 
 
 def _row(given: JournalEntry | StoredEffect | StoredPage) -> dict[str, Any]:

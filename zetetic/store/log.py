@@ -1,23 +1,22 @@
 """The event log of a run: reading it back as a research, and appending to it (D1).
 
-What a load costs does not grow with the run: a snapshot every `SNAPSHOT_EVERY` events, and the last researches kept
-in memory, so that only new events are read.
+What a load costs does not grow with the run: a snapshot every `SNAPSHOT_EVERY` events, of which older ones are thinned
+out, and the last researches kept in memory, so that only new events are read.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
-from sqlalchemy import func, insert, select
+from sqlalchemy import delete, func, insert, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -28,15 +27,13 @@ from zetetic.state.research import Research
 from . import schema, storage
 from .errors import Conflict, StoreError
 from .projection import moved_questions, project
+from .recent import Recent
 from .rows import write
 
 SNAPSHOT_EVERY = 200
 """Events between two snapshots."""
 KEPT_RUNS = 8
 KEPT_PASTS = 16
-
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,32 +45,6 @@ class LogEntry:
     worker: str
     step_key: str
     at: datetime
-
-
-class Recent(Generic[K, V]):
-    """The values used last, at most `size` of them."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._kept: OrderedDict[K, V] = OrderedDict()
-
-    def get(self, key: K) -> V | None:
-        """The value, or None."""
-        if key not in self._kept:
-            return None
-        self._kept.move_to_end(key)
-        return self._kept[key]
-
-    def put(self, key: K, value: V) -> None:
-        """Keeps a value and forgets the one not used for longest."""
-        self._kept[key] = value
-        self._kept.move_to_end(key)
-        if len(self._kept) > self._size:
-            self._kept.popitem(last=False)
-
-    def drop(self, key: K) -> None:
-        """Forgets a value."""
-        self._kept.pop(key, None)
 
 
 class Log:
@@ -197,7 +168,19 @@ class Log:
             body = after.model_dump_json()
             row = {"run_id": run_id, "seq": after.version, "shape": _shape(), "body": body}
             await connection.execute(insert(storage.snapshots), row)
+            await self._thin_snapshots(connection, run_id)
         return after, stored
+
+    async def _thin_snapshots(self, connection: AsyncConnection, run_id: str) -> None:
+        """Drops what the newest snapshots have made useless, so that they take a few times the newest's room and not
+        ever more: the last two stay, and of those before the 1st, 2nd, 4th, 8th and so on. A past that lies between
+        two takes at most as many events to fold as lie before it."""
+        table = storage.snapshots
+        found = await connection.execute(select(table.c.seq).where(table.c.run_id == run_id).order_by(table.c.seq))
+        past = [(seq, seq // SNAPSHOT_EVERY) for seq in found.scalars().all()[:-2]]
+        useless = [seq for seq, number in past if number & (number - 1)]
+        if useless:
+            await connection.execute(delete(table).where(table.c.run_id == run_id, table.c.seq.in_(useless)))
 
     async def _moves(self, connection: AsyncConnection, run_id: str, questions: Iterable[str]) -> dict[str, int]:
         wanted = sorted(questions)

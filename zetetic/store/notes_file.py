@@ -1,4 +1,4 @@
-"""The notes of a run: every version as a row, the latest as a file (D26 to D28)."""
+"""The notes of a run as a file: a copy of the latest version (D28)."""
 
 from __future__ import annotations
 
@@ -6,32 +6,12 @@ import logging
 import os
 import re
 import tempfile
-from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
-from sqlalchemy import RowMapping, insert, select
-from sqlalchemy.ext.asyncio import AsyncConnection
-
-from zetetic.state.notes import notes_of, render_notes
 from zetetic.state.research import Research
-
-from . import schema
 
 _LOG = logging.getLogger(__name__)
 USER_LENGTH = 64
-
-
-@dataclass(frozen=True, slots=True)
-class NotesVersion:
-    """The notes after one write: what wrote them, and at which event and recorded state."""
-
-    seq: int
-    event_seq: int
-    state_seq: int
-    reason: str
-    text: str
-    created_at: datetime
 
 
 class NotesFiles:
@@ -73,47 +53,3 @@ class NotesFiles:
 def _safe(name: str) -> str:
     safe = re.sub(r"[^A-Za-z0-9._-]", "_", name)
     return safe if safe.strip(".") else "_" * len(safe)  # `..` is a folder above
-
-
-def rendered(research: Research) -> str:
-    """The notes of a research as text."""
-    return render_notes(notes_of(research))
-
-
-async def latest(connection: AsyncConnection, run_id: str) -> NotesVersion | None:
-    """The newest version of a run's notes."""
-    table = schema.notes_versions
-    newest = select(table).where(table.c.run_id == run_id).order_by(table.c.seq.desc()).limit(1)
-    row = (await connection.execute(newest)).one_or_none()
-    return None if row is None else _version(row._mapping)
-
-
-async def versions(connection: AsyncConnection, run_id: str) -> list[NotesVersion]:
-    """All versions of a run's notes, oldest first."""
-    table = schema.notes_versions
-    rows = await connection.execute(select(table).where(table.c.run_id == run_id).order_by(table.c.seq))
-    return [_version(row._mapping) for row in rows]
-
-
-def _version(row: RowMapping) -> NotesVersion:
-    return NotesVersion(**{name: value for name, value in row.items() if name != "run_id"})
-
-
-async def add_version(
-    connection: AsyncConnection, research: Research, text: str, reason: str, at: datetime, *, always: bool = False
-) -> bool:
-    """Adds a version when the text differs from the newest one, or `always`. Tells whether it did."""
-    before = await latest(connection, research.run_id)
-    if before is not None and before.text == text and not always:
-        return False
-    row = {
-        "run_id": research.run_id,
-        "seq": 1 if before is None else before.seq + 1,
-        "event_seq": research.version,
-        "state_seq": research.turn.seq,
-        "reason": reason,
-        "text": text,
-        "created_at": at,
-    }
-    await connection.execute(insert(schema.notes_versions), row)
-    return True

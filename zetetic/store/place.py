@@ -1,4 +1,4 @@
-"""Where a database is, and whether it is ours, before anything is written to it."""
+"""Whether a file is a database of ours, before anything is written to it."""
 
 from __future__ import annotations
 
@@ -8,38 +8,10 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import make_url
-from sqlalchemy.exc import ArgumentError
-
 from . import storage
 from .errors import StoreError
 
 _MAGIC = b"SQLite format 3\x00"
-
-
-def sqlite_path(database: str | Path) -> Path:
-    """The file that a path or a `sqlite:///…` URL names. Raises StoreError for anything else."""
-    text = os.fspath(database)
-    if "://" in text and isinstance(database, str):
-        text = _path_of_url(text)
-    if text in ("", ":memory:"):
-        raise StoreError("The store needs a file: give a path, such as .zetetic/zetetic.db.")
-    return Path(text).expanduser().absolute()
-
-
-def _path_of_url(url: str) -> str:
-    scheme = url.partition("://")[0]
-    if scheme.partition("+")[0] in ("postgresql", "postgres"):
-        raise StoreError("PostgreSQL is not available in this version. Give the path of a SQLite file.")
-    if scheme.partition("+")[0] != "sqlite":
-        raise StoreError(f"{scheme}:// is no database the store knows. Give the path of a SQLite file.")
-    try:
-        parsed = make_url(url)
-    except ArgumentError as error:
-        raise StoreError("This URL names no file. Write sqlite:///folder/file.db, or just the path.") from error
-    if parsed.host:
-        raise StoreError("A SQLite URL has three slashes: sqlite:///folder/file.db, four for an absolute path.")
-    return parsed.database or ""
 
 
 def inspected(path: Path) -> None:
@@ -67,6 +39,14 @@ def inspected(path: Path) -> None:
         raise StoreError(f"{path} cannot be read as a database: {error}. It was left as it is.") from error
 
 
+def newer(place: object, version: int) -> StoreError:
+    """The refusal of a database that a newer version wrote."""
+    return StoreError(
+        f"{place} was written by a newer zetetic (schema {version}, this one knows {storage.VERSION}). Update zetetic, "
+        "or name another database."
+    )
+
+
 def _check_owner(path: Path) -> None:
     with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=30.0)) as connection:
         names = "SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'"
@@ -80,7 +60,4 @@ def _check_owner(path: Path) -> None:
         if len(rows) != 1 or rows[0][0] != storage.APPLICATION:
             raise StoreError(foreign)
         if rows[0][1] > storage.VERSION:
-            raise StoreError(
-                f"{path} was written by a newer zetetic (schema {rows[0][1]}, this one knows {storage.VERSION}). "
-                "Update zetetic, or name another file."
-            )
+            raise newer(path, rows[0][1])

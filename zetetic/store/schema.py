@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Boolean, CheckConstraint, Column, Index, Table, Text, UniqueConstraint
+from sqlalchemy import Boolean, CheckConstraint, Column, Index, Table, Text, UniqueConstraint, true
+from sqlalchemy import text as sql_text
 
 from zetetic.state import values
 
@@ -156,7 +157,9 @@ sources = Table(
     text("location"),
     text("question_id"),
     moment("created_at"),
-    UniqueConstraint("run_id", "canonical"),
+    # PostgreSQL bounds what an index entry holds, and an address may be longer
+    UniqueConstraint("run_id", "canonical").ddl_if(dialect="sqlite"),
+    Index("sources_canonical", "run_id", sql_text("md5(canonical)"), unique=True).ddl_if(dialect="postgresql"),
     of_run(),
 )
 
@@ -264,5 +267,7 @@ notes_versions = Table(
     text("reason"),
     text("text"),
     moment("created_at"),
+    # where it is not, `text` is what changed since the version before (see notes_versions)
+    Column("whole", Boolean, nullable=False, server_default=true()),
     of_run(),
 )

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Float, Index, Integer, Table
+from sqlalchemy import Column, Float, Index, Integer, PrimaryKeyConstraint, String, Table
 
 from .columns import count, metadata, moment, of_run, run_id, text
 
 APPLICATION = "zetetic"
-VERSION = 1
-"""Of all tables. A change gives the next number and an upgrade in `database.UPGRADES`."""
+VERSION = 2
+"""Of all tables. A change gives the next number and a revision in `migrations`, which says how."""
 
 zetetic_schema = Table(
     "zetetic_schema",
     metadata,
     text("application", key=True),
     Column("version", Integer, nullable=False),
+)
+
+zetetic_migrations = Table(
+    "zetetic_migrations",
+    metadata,
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="zetetic_migrations_pkc"),  # as Alembic would make it
 )
 
 events = Table(

@@ -15,12 +15,14 @@ from zetetic.state.decision import Accepted, Decide, Decision
 from zetetic.state.events import Event
 from zetetic.state.research import Research
 
-from . import journal, leases, notes_file, reads
+from . import journal, leases, notes_versions, reads
 from .database import Database
 from .errors import Conflict, StoreError
 from .journal import JournalEntry, StoredEffect, StoredPage
 from .log import Log, LogEntry, storable
-from .notes_file import NotesFiles, NotesVersion
+from .notes_file import NotesFiles
+from .notes_versions import Kept, NotesLog, NotesVersion
+from .opening import open_database
 from .projection import TOUCHES_NOTES
 from .reads import RunRow, StateRow, TransitionRow
 
@@ -41,8 +43,8 @@ class Executed:
 @dataclass(frozen=True, slots=True)
 class _Written:
     executed: Executed
-    notes: str | None = None
-    """The notes' text, when a version was added."""
+    notes: Kept | None = None
+    """The notes, when a version was added."""
 
 
 class Store:
@@ -52,16 +54,17 @@ class Store:
         self._database = database
         self._notes_files = notes_files
         self._log = Log()
+        self._notes = NotesLog()
 
     @classmethod
     async def open(cls, database: str | Path, *, notes_dir: Path | None = None) -> Store:
-        """Opens a path or `sqlite:///…` URL; makes the file and its folder where there is none.
+        """Opens a path, a `sqlite:///…` URL or a `postgresql://…` address; makes the file and its folder or the tables.
 
         With `notes_dir` the notes of each run are also a file in `notes_dir/<run_id>/` (D28).
-        Raises StoreError for a database that is not ours, newer than this version, or cannot be written.
+        Raises StoreError for a database that is not ours, newer than this version, or cannot be reached or written.
         """
         files = None if notes_dir is None else NotesFiles(notes_dir)
-        return cls(await Database.open(database), files)
+        return cls(await open_database(database), files)
 
     async def close(self) -> None:
         """Waits for writes under way and closes the connections. Twice is harmless."""
@@ -76,9 +79,9 @@ class Store:
         await self.close()
 
     @property
-    def path(self) -> Path:
-        """The database file."""
-        return self._database.path
+    def place(self) -> str:
+        """The database file, or the address without its secrets."""
+        return str(self._database.place)
 
     # the log
 
@@ -133,7 +136,7 @@ class Store:
                 after, happened = await self._log.append(
                     connection, run_id, research, decision.events, worker=worker, step_key=step_key
                 )
-                notes = await _new_notes(connection, after, happened, reason)
+                notes = await self._new_notes(connection, after, happened, reason)
             text = storable(render(after, decision) if render else decision.message)
             if effect is not None:
                 _must_exist(run_id, after)
@@ -144,12 +147,14 @@ class Store:
             research = written.executed.research
             if research.version:
                 self._log.keep(run_id, research)
-            if written.notes is not None and self._notes_files is not None:
-                await asyncio.to_thread(self._notes_files.copy, research, written.notes)
+            if written.notes is not None:
+                self._notes.keep(run_id, written.notes)
+                if self._notes_files is not None:
+                    await asyncio.to_thread(self._notes_files.copy, research, written.notes.text)
 
         for _ in range(CONFLICT_TRIES):
             try:
-                return (await self._database.write(work, then)).executed
+                return (await self._database.write(work, then, of=run_id)).executed
             except Conflict:
                 continue
         raise StoreError(f"Run {run_id}: other writers were first {CONFLICT_TRIES} times in a row. Try again.")
@@ -174,7 +179,7 @@ class Store:
             _must_exist(run_id, await self._log.at_head(connection, run_id))
             return await journal.add_effect(connection, run_id, StoredEffect(key, call_id, text, payload))
 
-        return await self._database.write(work)
+        return await self._database.write(work, of=run_id)
 
     async def journal(self, key: str) -> JournalEntry | None:
         """The model call stored under a task key."""
@@ -202,7 +207,7 @@ class Store:
 
         for _ in range(CONFLICT_TRIES):
             try:
-                return (await self._database.write(work, then))[0]
+                return (await self._database.write(work, then, of=entry.run_id))[0]
             except Conflict:
                 continue
         raise StoreError(f"Run {entry.run_id}: other writers were first {CONFLICT_TRIES} times in a row. Try again.")
@@ -215,8 +220,9 @@ class Store:
         self, text: str, *, url: str, final_url: str, title: str, media_type: str, fetched_at: datetime
     ) -> str:
         """Stores a page's text and gives the SHA-256 of its UTF-8; a text that is stored stays as it is."""
-        given = StoredPage("", text, url, final_url, title, media_type, fetched_at)
-        return await self._database.write(lambda connection: journal.add_page(connection, given))
+        given = journal.named(StoredPage("", text, url, final_url, title, media_type, fetched_at))
+        await self._database.write(lambda connection: journal.add_page(connection, given), of=given.sha256)
+        return given.sha256
 
     async def page(self, sha256: str) -> StoredPage | None:
         """A stored page."""
@@ -240,7 +246,7 @@ class Store:
 
     async def notes_versions(self, run_id: str) -> list[NotesVersion]:
         """All versions of a run's notes, oldest first (D28)."""
-        return await self._database.read(lambda connection: notes_file.versions(connection, run_id))
+        return await self._database.read(lambda connection: notes_versions.versions(connection, run_id))
 
     def notes_path(self, research: Research) -> Path | None:
         """Where the notes of a run are as a file; None when the store keeps no files."""
@@ -258,30 +264,41 @@ class Store:
         if await asyncio.to_thread(files.path(research).exists):
             return False
 
-        async def work(connection: AsyncConnection) -> str | None:
-            version = await notes_file.latest(connection, run_id)
-            if version is None:
+        async def work(connection: AsyncConnection) -> Kept | None:
+            kept = await self._notes.at_head(connection, run_id)
+            if kept is None:
                 return None
-            now = datetime.now(UTC)
-            await notes_file.add_version(connection, research, version.text, "restore", now, always=True)
-            return version.text
+            return await self._notes.add(connection, research, kept.text, "restore", datetime.now(UTC), always=True)
 
-        async def then(text: str | None) -> None:
-            if text is None:
+        async def then(kept: Kept | None) -> None:
+            if kept is None:
                 return
+            self._notes.keep(run_id, kept)
             try:
-                await asyncio.to_thread(files.write, research, text)
+                await asyncio.to_thread(files.write, research, kept.text)
             except OSError as error:
                 raise StoreError(f"The notes file of run {run_id} cannot be written: {error.strerror}") from error
 
-        return await self._database.write(work, then) is not None
+        return await self._database.write(work, then, of=run_id) is not None
+
+    async def _new_notes(
+        self, connection: AsyncConnection, after: Research, happened: tuple[Event, ...], reason: str
+    ) -> Kept | None:
+        """Adds a version of the notes where they read differently now, and gives it."""
+        touching = [event for event in happened if isinstance(event, TOUCHES_NOTES)]
+        if not touching:
+            return None
+        text = storable(notes_versions.rendered(after))
+        return await self._notes.add(connection, after, text, reason or touching[-1].event, touching[-1].at)
 
     # the lease
 
     async def acquire_lease(self, run_id: str, owner: str, seconds: float, now: datetime) -> bool:
         """Takes or prolongs the lease of a run; False while another owner holds one that has not run out."""
         until = leases.end(now, seconds)
-        return await self._database.write(lambda connection: leases.acquire(connection, run_id, owner, until, now))
+        return await self._database.write(
+            lambda connection: leases.acquire(connection, run_id, owner, until, now), of=run_id
+        )
 
     async def lease_holder(self, run_id: str) -> str | None:
         """Who holds the lease of a run, run out or not; None if nobody does."""
@@ -290,24 +307,11 @@ class Store:
     async def renew_lease(self, run_id: str, owner: str, seconds: float, now: datetime) -> bool:
         """Prolongs a lease one holds; False when it was taken over or released."""
         until = leases.end(now, seconds)
-        return await self._database.write(lambda connection: leases.renew(connection, run_id, owner, until))
+        return await self._database.write(lambda connection: leases.renew(connection, run_id, owner, until), of=run_id)
 
     async def release_lease(self, run_id: str, owner: str) -> bool:
         """Gives the lease back; False when it was not this owner's."""
-        return await self._database.write(lambda connection: leases.release(connection, run_id, owner))
-
-
-async def _new_notes(
-    connection: AsyncConnection, after: Research, happened: tuple[Event, ...], reason: str
-) -> str | None:
-    """Adds a version of the notes where they read differently now, and gives its text."""
-    touching = [event for event in happened if isinstance(event, TOUCHES_NOTES)]
-    if not touching:
-        return None
-    text = storable(notes_file.rendered(after))
-    why = reason or touching[-1].event
-    added = await notes_file.add_version(connection, after, text, why, touching[-1].at)
-    return text if added else None
+        return await self._database.write(lambda connection: leases.release(connection, run_id, owner), of=run_id)
 
 
 def _must_exist(run_id: str, research: Research) -> None:

@@ -15,12 +15,15 @@ from zetetic.testing.answers import (
     stalls,
     wire_call,
 )
+from zetetic.testing.behaviours import BEHAVIOURS, Behaviour, small_rate, small_window
 from zetetic.testing.fixtures import FixturePage, FixtureSearch, FixtureWeb
 from zetetic.testing.scripted import ScriptedModel, ScriptExhausted, call, turn
 from zetetic.testing.server import ChatCompletionsServer
 
 __all__ = [
+    "BEHAVIOURS",
     "Answer",
+    "Behaviour",
     "ChatCompletionsServer",
     "FixturePage",
     "FixtureSearch",
@@ -35,6 +38,8 @@ __all__ = [
     "hangs_up",
     "refuses",
     "says",
+    "small_rate",
+    "small_window",
     "stalls",
     "turn",
     "wire_call",

@@ -1,7 +1,8 @@
 """`ChatCompletionsServer`: a real HTTP server on loopback that speaks OpenAI's chat completions.
 
 It answers from a script, from a function of the request, or by asking any LangChain chat model, and can misbehave in
-every way that `zetetic.testing.answers` names. Use it where the boundary itself is under test.
+every way that `zetetic.testing.answers` and `zetetic.testing.behaviours` name. Use it where the boundary itself is
+under test.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import socket
 import struct
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
@@ -20,6 +21,7 @@ from langchain_core.messages import AIMessage, convert_to_messages
 from langchain_core.messages.utils import count_tokens_approximately
 
 from zetetic.testing.answers import Answer, from_message
+from zetetic.testing.behaviours import BEHAVIOURS, Behaviour
 
 Responder = Callable[[dict[str, Any]], Answer]
 """An answer from the request's body; called in the request's own thread."""
@@ -31,8 +33,9 @@ class ChatCompletionsServer:
     """A context manager; `base_url` is to be given to the client, `requests` holds the bodies received, in order.
 
     `source` is a list of answers, taken in order (the last one repeats when `repeat_last`), a function, or a chat
-    model. `require_key` answers 401 to any other bearer key. `keep_alive` leaves a connection open after an answer, as
-    real servers do, unless the client asks for its end.
+    model. `behaviour` changes the answers in one of the ways of `BEHAVIOURS`, by name, or of your own. `require_key`
+    answers 401 to any other bearer key. `told` is what a GET of these paths brings. `keep_alive` leaves a connection
+    open after an answer, as real servers do, unless the client asks for its end.
     """
 
     def __init__(
@@ -40,17 +43,21 @@ class ChatCompletionsServer:
         source: Sequence[Answer] | Responder | BaseChatModel,
         *,
         repeat_last: bool = False,
+        behaviour: str | Behaviour | None = None,
         require_key: str | None = None,
+        told: Mapping[str, Any] | None = None,
         keep_alive: bool = False,
     ) -> None:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.require_key = require_key
+        self.told = dict(told or {})
         self.keep_alive = keep_alive
         self.ended = threading.Event()
         self._lock = threading.Lock()
         self._source = source
         self._repeat_last = repeat_last
+        self._behaviour = BEHAVIOURS[behaviour] if isinstance(behaviour, str) else behaviour
         self._http: _Http | None = None
         self._thread: threading.Thread | None = None
 
@@ -89,6 +96,10 @@ class ChatCompletionsServer:
         if self.require_key is not None and headers.get("authorization") != f"Bearer {self.require_key}":
             key = headers.get("authorization", "").removeprefix("Bearer ")
             return Answer(status=401, message=f"Incorrect API key provided: {key}", code="invalid_api_key")
+        answer = self._from_source(body, asked)
+        return answer if self._behaviour is None else self._behaviour.answer(answer, body, asked)
+
+    def _from_source(self, body: dict[str, Any], asked: int) -> Answer:
         source = self._source
         if isinstance(source, BaseChatModel):
             return from_message(_asked(source, body))
@@ -113,7 +124,9 @@ class _Exchange(BaseHTTPRequestHandler):
         """Nothing is logged: what was asked is in `requests`."""
 
     def do_GET(self) -> None:
-        if self.path.rstrip("/").endswith("/models"):
+        if self.path in self.server.owner.told:
+            self._send(200, self.server.owner.told[self.path])
+        elif self.path in ("/v1/models", "/v1/models/"):
             self._send(200, {"object": "list", "data": [{"id": _MODEL, "object": "model", "owned_by": "zetetic"}]})
         else:
             self._send(404, {"error": {"message": f"no such path: {self.path}"}})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -15,7 +15,7 @@ from zetetic.state.research import Research
 from zetetic.state.turns import allowed_tools
 
 from . import schemas as s
-from .text import challenge_lines, view_question, view_questions
+from .text import challenge_lines, neutral, view_question, view_questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,10 @@ def decide_call(research: Research, name: str, call: Call) -> Decision:
         return refuse(f"{name} is not allowed while {research.turn.stage}; allowed now: {', '.join(sorted(allowed))}.")
     if research.attempt is not None and research.attempt.ended:
         return refuse("The attempt has ended and is being evaluated; nothing more is done in this turn.")
-    return DECISIONS[name](research, call)
+    decision = DECISIONS[name](research, call)
+    if isinstance(decision, Accepted):  # what is told may hold the words of a page
+        return replace(decision, message=neutral(decision.message))
+    return refuse(*map(neutral, decision.missing))
 
 
 def quoted_sources(args: Any) -> tuple[str, ...]:

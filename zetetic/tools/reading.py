@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from zetetic.sources import (
     Fetcher,
     FetchFailure,
+    Page,
     SearchProvider,
     SearchResult,
     SearchStatus,
@@ -29,7 +30,7 @@ from zetetic.state.values import PendingExtraction, QueryRecord, SearchOutcome, 
 from zetetic.state.wording import folded, one_line
 
 from . import schemas as s
-from .text import fenced, hits_text
+from .text import fenced, flat, hits_text, neutral
 
 _SEARCH_MARKS = re.compile(r'["“”„«»+#*:]|(?<!\S)-(?=\S)')
 
@@ -57,6 +58,26 @@ class PageRead(BaseModel):
     links: tuple[str, ...] = ()
     note: str = ""
 
+    @classmethod
+    def of(cls, page: Page) -> PageRead:
+        """What is kept of a page beside its text."""
+        return cls(
+            url=page.url,
+            final_url=page.final_url,
+            canonical=page.canonical,
+            title=page.title,
+            media_type=page.media_type,
+            published=page.published or "",
+            domain=page.domain,
+            work_id=page.work_id,
+            sketch=page.sketch,
+            sha256=page.sha256,
+            length=len(page.text),
+            location=page.location,
+            links=page.links[:200],
+            note=page.note,
+        )
+
 
 class ReadResult(BaseModel):
     """What one reading call brought, as stored before anything acts on it."""
@@ -64,7 +85,7 @@ class ReadResult(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     call_id: str
-    tool: Literal["web_search", "fetch_page"]
+    tool: Literal["web_search", "fetch_page", "query"]
     query: str
     canonical: str = ""
     """The identity of the address asked for (R6)."""
@@ -75,6 +96,8 @@ class ReadResult(BaseModel):
     refused: str = ""
     seen: str = ""
     """The source that this address was read as before; it is not fetched again (D30)."""
+    shown: str = ""
+    """An answer that is no source: how tables are laid out."""
 
 
 def refusal(research: Research, args: s.WebSearch | s.FetchPage, canonical: str = "") -> str:
@@ -94,10 +117,16 @@ def refusal(research: Research, args: s.WebSearch | s.FetchPage, canonical: str 
     if isinstance(args, s.FetchPage):
         if canonical in research.bad_urls:
             return f"{args.url} was tried before and cannot be used: {research.bad_urls[canonical]}"
-        if not is_discovered(research, args.url):
+        found = discovered_as(research, args.url)
+        if not found:
             return (
                 f"{args.url} was given by no search and no page: only addresses the research has found can be read. "
                 "Search first."
+            )
+        if (hops := hops_to(research, found)) > research.thresholds.max_hops:
+            return (
+                f"{args.url} is {hops} links away from what a search found, more than {research.thresholds.max_hops}: "
+                "search for what it should hold."
             )
     return ""
 
@@ -142,14 +171,33 @@ def _earlier_outcome(research: Research, earlier: QueryRecord) -> str:
     )
 
 
-def is_discovered(research: Research, url: str) -> bool:
-    """Whether a search, a page or the user gave this address (RULES: an invented URL is refused)."""
-    wanted = {url, canonical_url(url)}
+def discovered_as(research: Research, url: str) -> str:
+    """The address as a search, a page or the user gave it, or '' where none did (an invented URL is refused).
+
+    It is this spelling that is fetched: in one of the model's own, a parameter that makes no other page (R6) could
+    carry to its server what the notes hold.
+    """
+    canonical = canonical_url(url)
+    alike = ""
     for log in reversed(research.queries.values()):  # what is asked for was mostly found just before
         for record in reversed(log):
-            if not wanted.isdisjoint(record.urls) or not wanted.isdisjoint(map(canonical_url, record.urls)):
-                return True
-    return url in research.objective or any(url in d.text for d in research.directives)
+            if url in record.urls:
+                return url
+            alike = alike or next((known for known in record.urls if canonical_url(known) == canonical), "")
+    if url in research.objective or any(url in d.text for d in research.directives):
+        return url
+    return alike
+
+
+def hops_to(research: Research, url: str) -> int:
+    """How many links lead from a search's hit to this address, by the shortest way known (D52)."""
+    wanted = canonical_url(url)
+    away: dict[str, int] = {}
+    for record in sorted(research.all_queries(), key=lambda record: record.at):
+        found = 0 if record.tool != "fetch_page" else away.get(canonical_url(record.query), 0) + 1
+        for known in map(canonical_url, record.urls):
+            away[known] = min(away.get(known, found), found)
+    return away.get(wanted, 0)
 
 
 def seen_before(research: Research, canonical: str) -> Source | None:
@@ -191,23 +239,7 @@ async def fetch(args: s.FetchPage, call_id: str, fetcher: Fetcher, canonical: st
     }
     if isinstance(got, FetchFailure):
         return ReadResult.model_validate({**base, "failure": got}), ""
-    page = PageRead(
-        url=got.url,
-        final_url=got.final_url,
-        canonical=got.canonical,
-        title=got.title,
-        media_type=got.media_type,
-        published=got.published or "",
-        domain=got.domain,
-        work_id=got.work_id,
-        sketch=got.sketch,
-        sha256=got.sha256,
-        length=len(got.text),
-        location=got.location,
-        links=got.links[:200],
-        note=got.note,
-    )
-    return ReadResult.model_validate({**base, "page": page}), got.text
+    return ReadResult.model_validate({**base, "page": PageRead.of(got)}), got.text
 
 
 def observed(
@@ -228,13 +260,15 @@ def observed(
 
     for result in results:
         if result.refused:
-            told[result.call_id] = f"Refused. {result.refused}"
+            told[result.call_id] = f"Refused. {neutral(result.refused)}"
         elif result.search is not None:
             told[result.call_id] = _search_observed(research, result, result.search, add, at)
         elif result.failure is not None:
             told[result.call_id] = _failure_observed(research, result, result.failure, add, at)
         elif result.page is not None:
             told[result.call_id] = _page_observed(research, result, result.page, add, at)
+        elif result.shown:
+            told[result.call_id] = _shown(research, result, add, at)
         elif result.seen:
             told[result.call_id] = f"{result.seen} is this page and was read already; its claims stand in the notes."
     return tuple(happened), told
@@ -290,12 +324,22 @@ def _search_observed(research: Research, result: ReadResult, found: SearchResult
     )
 
 
+def _shown(research: Research, result: ReadResult, add: object, at: datetime) -> str:
+    assert callable(add)
+    add(_log(research, result, "told how the tables are laid out", "ok", at))
+    room = research.thresholds.extraction_threshold
+    return neutral(result.shown if len(result.shown) <= room else result.shown[: room - 1] + "…")
+
+
 def _failure_observed(research: Research, result: ReadResult, failure: FetchFailure, add: object, at: datetime) -> str:
     assert callable(add)
+    if result.tool == "query":
+        add(_log(research, result, f"{failure.kind}: {one_line(failure.message, 200)}", "failed", at))
+        return f"The query gave no answer ({failure.kind}). {flat(failure.message)}"
     add(_log(research, result, failure.kind, "failed", at))
     if failure.kind not in ("timeout", "unreachable"):  # those may pass; the others say what the page is
         add(ev.UrlRejected(at=at, canonical=result.canonical, reason=f"{failure.kind}: {failure.message}"))
-    return f"{result.query} could not be read ({failure.kind}): {failure.message}"
+    return f"{result.query} could not be read ({failure.kind}): {flat(failure.message)}"
 
 
 def _page_observed(research: Research, result: ReadResult, page: PageRead, add: object, at: datetime) -> str:
@@ -329,7 +373,8 @@ def _page_observed(research: Research, result: ReadResult, page: PageRead, add: 
     add(ev.SourceRegistered(at=at, source=source))
     add(_log(research, result, f"read as {source.id}", "ok", at, page.links))
     facts = (
-        f'{source.id} "{one_line(page.title, 120)}" ({page.domain}{", " + page.published if page.published else ""})'
+        f'{source.id} "{one_line(flat(page.title), 120)}" ({flat(page.domain)}'
+        f"{', ' + page.published if page.published else ''})"
     )
     if page.length > research.thresholds.extraction_threshold:
         return f"{facts}: {page.length} characters, shown in the next turn for extraction"

@@ -237,10 +237,17 @@ class FetchPage(Args):
     challenge_id: Id = ""
 
 
+class Query(Args):
+    """Run one read-only SQL statement (DuckDB's dialect) over the tables listed under # Tables. Its answer is a source
+    whose rows can be quoted; the query's own words cannot."""
+
+    sql: Annotated[str, Field(min_length=1, max_length=4000)]
+
+
 class SetCriteria(Args):
     """Three to five binary, observable statements the finished report is judged by."""
 
-    criteria: list[Line] = Field(min_length=1, max_length=8)
+    criteria: list[Line] = Field(min_length=3, max_length=5)
 
 
 class FinishExploration(Args):
@@ -299,13 +306,14 @@ TOOLS: dict[str, type[Args]] = {
     "challenges_view": ChallengesView,
     "web_search": WebSearch,
     "fetch_page": FetchPage,
+    "query": Query,
     "set_criteria": SetCriteria,
     "finish_exploration": FinishExploration,
     "finalize_report": FinalizeReport,
     "escalate_budget": EscalateBudget,
     "abort": Abort,
 }
-READS = frozenset({"web_search", "fetch_page"})
+READS = frozenset({"web_search", "fetch_page", "query"})
 """Tools that reach outside; the others are decisions on the research, or views of it."""
 
 

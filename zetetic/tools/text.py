@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
 from zetetic.sources import Hit, SearchResult, SearchStatus
@@ -10,16 +11,41 @@ from zetetic.state.frontier import question_line, tried
 from zetetic.state.research import Research
 from zetetic.state.wording import one_line
 
+_OPENING = re.compile("(?:[<\uff1c\ufe64\u276e\u27e8\u3008]|&lt;)(?=(.{1,80}))|\\[(?=/?\\s*(?:INST|SYS)\\b)", re.DOTALL)
 _TAG = re.compile(
-    r"<(?=/?\s*(?:page|system|assistant|user|tool|tool_call|tool_result|think|thinking|instructions?|notes|im_start|"
-    r"im_end)\b|\|)",
-    re.IGNORECASE,
+    r"[\s</]*(?:\w+:)?(?:page|system|sys|developer|assistant|user|human|tool|tools|tool_calls?|tool_results?|"
+    r"tool_response|function|functions|function_calls?|function_results?|invoke|parameter|think|thinking|"
+    r"instructions?|directives?|notes|documents?|im_start|im_end|start_of_turn|end_of_turn)\b|/?s>|\|"
 )
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
+)
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+_STRUCTURE = re.compile(
+    r"^(?=# (?:Task|Tables|Notes|Frontier|Background|Since then|Directives|Now)\b|Stage: |Directive \d+ from |"
+    r"(?:Not a|A)llowed now: |Refused\. )",
+    re.MULTILINE,
+)
+"""What the lines of a prompt begin with that say where it stands and what is to be done."""
+# Letters of other scripts that look like those of the tags.
+_LOOKS_LIKE = str.maketrans("аеорсухіѕԁтпкмнгοαενιυκτρѵʟɪ", "aeopcyxisdtnkmhroaeviuktpvli")
 
 
 def neutral(text: str) -> str:
-    """Text whose look-alikes of prompt tags can open or close nothing (CASES 10)."""
-    return _TAG.sub("\u2039", text)
+    """Text whose look-alikes of prompt tags can open or close nothing, and that reads as it is written (CASES 10).
+
+    A tag is told by how it looks: with letters of another script, in full width, or with characters that nobody sees
+    among its own it is one all the same. What turns the reading direction round goes, and a line that plays at being a
+    heading or an instruction of the prompt is set in, which no quote of it notices.
+    """
+    return _STRUCTURE.sub("    ", _OPENING.sub(_defused, _TURNING.sub("", text)))
+
+
+def _defused(opening: re.Match[str]) -> str:
+    if opening[0] == "[":
+        return "\u27e6"
+    seen = unicodedata.normalize("NFKC", _UNSEEN.sub("", opening[1])).casefold().translate(_LOOKS_LIKE)
+    return "\u2039" if _TAG.match(seen) else opening[0]
 
 
 def flat(text: str) -> str:
@@ -31,7 +57,8 @@ def fenced(source_id: str, text: str, *, title: str = "", part: str = "") -> str
     """A page's text as data: whatever it says, it is not an instruction."""
     attributes = f' title="{one_line(title, 120).replace(chr(34), chr(39))}"' if title else ""
     attributes += f' part="{part}"' if part else ""
-    return f'<page source_id="{source_id}"{neutral(attributes)}>\n{neutral(text)}\n</page>'
+    shown = neutral(attributes).replace(">", "\u203a")
+    return f'<page source_id="{source_id}"{shown}>\n{neutral(text)}\n</page>'
 
 
 def hits_text(result: SearchResult, known: dict[str, str], limit_chars: int) -> str:
@@ -59,9 +86,9 @@ def _status_text(part: SearchResult) -> str:
 def _hit_text(number: int, hit: Hit, known: dict[str, str]) -> str:
     source = known.get(hit.url)
     seen = f" (read: {source})" if source else ""
-    date = f" {hit.date}" if hit.date else ""
+    date = f" {flat(hit.date)}" if hit.date else ""
     title, snippet = neutral(one_line(hit.title, 120)), neutral(one_line(hit.snippet, 320))
-    return f'[{number}] {hit.url}{seen} "{title}"{date}\n    {snippet}'
+    return f'[{number}] {flat(hit.url)}{seen} "{title}"{date}\n    {snippet}'
 
 
 def view_question(research: Research, question_id: str) -> str:

@@ -1,0 +1,36 @@
+"""What was used last, kept in memory."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Recent(Generic[K, V]):
+    """The values used last, at most `size` of them."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._kept: OrderedDict[K, V] = OrderedDict()
+
+    def get(self, key: K) -> V | None:
+        """The value, or None."""
+        if key not in self._kept:
+            return None
+        self._kept.move_to_end(key)
+        return self._kept[key]
+
+    def put(self, key: K, value: V) -> None:
+        """Keeps a value and forgets the one not used for longest."""
+        self._kept[key] = value
+        self._kept.move_to_end(key)
+        if len(self._kept) > self._size:
+            self._kept.popitem(last=False)
+
+    def drop(self, key: K) -> None:
+        """Forgets a value."""
+        self._kept.pop(key, None)
