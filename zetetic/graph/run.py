@@ -17,6 +17,7 @@ from langgraph.runtime import RunControl
 from zetetic.export import result_claims, result_gaps, result_sources
 from zetetic.nodes.channels import Channels, Input, Output
 from zetetic.nodes.context import Context
+from zetetic.nodes.lease import leased
 from zetetic.nodes.route import write_folder
 from zetetic.nodes.workbench import SetupError, Workbench, checked_run_id, recursion_limit, workbench
 from zetetic.state.decision import Refusal
@@ -27,7 +28,6 @@ from zetetic.state.values import Loop
 from zetetic.store import Store
 
 from .checkpointers import sqlite_saver
-from .lease import leased
 from .result import ResearchResult
 from .simple import build_simple_graph
 from .wiring import build_graph

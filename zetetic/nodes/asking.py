@@ -60,6 +60,7 @@ async def journaled(
     seconds: float,
     repairs: Sequence[str] = (),
     until: float = inf,
+    worker: str = "",
 ) -> AIMessage:
     """The answer stored under `key`, or a new one, stored as soon as it is there even if the caller is cancelled.
 
@@ -70,7 +71,7 @@ async def journaled(
     stored = await bench.store.journal(key)
     if stored is not None:
         return _message(stored)
-    r = await bench.store.load(run_id)
+    r = await bench.store.load(run_id, worker=worker)
     asked = count_tokens_approximately(list(messages), tools=list(tools))
     if not covers(r, asked, bench.clock()):
         raise BudgetSpent(f"the budget left does not cover a call of about {asked} tokens")
@@ -96,7 +97,7 @@ async def journaled(
             latency_seconds=monotonic() - began,
             repairs=json.dumps(list(repairs)),
         )
-        return _message(await bench.store.record_call(entry))
+        return _message(await bench.store.record_call(entry, worker=worker))
 
     task = asyncio.ensure_future(call_and_store())
     try:
@@ -134,13 +135,14 @@ async def ask(
     seconds: float,
     must_call: bool = False,
     until: float = inf,
+    worker: str = "",
 ) -> Answer:
     """Asks once, and once more with the faults named where nothing could be executed (one bounded repair turn).
 
     `until` is when the caller's own time is up, see `journaled`.
     """
     known = [tool["function"]["name"] for tool in tools]
-    answer = await journaled(bench, run_id, key, role, messages, tools, choice, seconds, until=until)
+    answer = await journaled(bench, run_id, key, role, messages, tools, choice, seconds, until=until, worker=worker)
     read = repair(answer, allowed=allowed, known=known, key=key)
     if read.calls or not (read.errors or must_call):
         return _answer(key, answer, read)
@@ -151,7 +153,7 @@ async def ask(
     second_key = f"{key}#repair"
     try:
         repairs = ("repair_turn",)
-        second = await journaled(bench, run_id, second_key, role, again, tools, choice, seconds, repairs, until)
+        second = await journaled(bench, run_id, second_key, role, again, tools, choice, seconds, repairs, until, worker)
     except BudgetSpent:
         return _answer(key, answer, read)
     return _answer(second_key, second, repair(second, allowed=allowed, known=known, key=second_key))

@@ -48,7 +48,7 @@ async def decide(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
     It is cut off when the attempt's time or the ceiling's part is up, which is no provider's trouble (A21).
     """
     bench = await bench_of(runtime)
-    r = await bench.store.load(channels["run_id"])
+    r = await bench.store.load(channels["run_id"], worker=channels.get("worker") or "")
     key = task_key(runtime)
     seconds = work_seconds(r, bench.clock())
     until = asyncio.get_running_loop().time() + seconds
@@ -90,7 +90,7 @@ async def decide(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
 async def _ask_worker(bench: Workbench, r: Research, key: str, channels: Channels, until: float) -> Answer:
     base = r
     if r.attempt is not None and r.attempt.base_version < r.version:
-        base = await bench.store.load(r.run_id, as_of=r.attempt.base_version)
+        base = await bench.store.load(r.run_id, as_of=r.attempt.base_version, worker=r.worker)
     question_id = r.current.id if r.current is not None else ""
     known = base_text(base, question_id)
     messages: list[BaseMessage] = [SystemMessage(SYSTEM), HumanMessage(f"{task_text(r)}\n\n{known}")]
@@ -119,6 +119,7 @@ async def _ask_worker(bench: Workbench, r: Research, key: str, channels: Channel
         seconds=r.thresholds.call_seconds,
         must_call=bool(forced),
         until=until,
+        worker=r.worker,
     )
 
 
@@ -175,6 +176,7 @@ async def _ask_small(
         seconds=r.thresholds.call_seconds,
         must_call=choice is not None,
         until=until,
+        worker=r.worker,
     )
 
 

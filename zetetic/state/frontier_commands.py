@@ -15,7 +15,6 @@ from .research import Research, next_id
 from .values import ROOT, TERMINAL, Actor, Question, QuestionKind, QuestionStatus, Trigger
 from .wording import alike, differ_in_kind, one_line
 
-
 MIN_CRITERIA = 3
 MAX_CRITERIA = 5
 """How many criteria one clarifying step sets (R4)."""
