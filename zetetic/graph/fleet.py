@@ -48,7 +48,7 @@ async def lead(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
 
 KEPT = (
     *Output.__annotations__,
-    *("fan_out", "run_id", "heard", "objective", "criteria", "scope", "exclusions", "attempt", "account"),
+    *("fan_out", "run_id", "heard", "objective", "criteria", "scope", "exclusions", "directives", "attempt", "account"),
 )
 """What of the lead's channels is the fleet's too."""
 
@@ -66,7 +66,6 @@ async def worker(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
         raise
     except Exception as error:
         await _given_up(bench, run_id, name, f"{type(error).__name__}: {error}"[:300])
-        return {"account": f"worker {name} failed: {type(error).__name__}"}
     return {}
 
 

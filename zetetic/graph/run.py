@@ -28,6 +28,7 @@ from zetetic.state.values import Loop
 from zetetic.store import Store
 
 from .checkpointers import sqlite_saver
+from .fleet import build_fleet
 from .result import ResearchResult
 from .simple import build_simple_graph
 from .wiring import build_graph
@@ -48,9 +49,11 @@ def checkpoints_path(context: Context) -> Path:
     return Path(context.home) / "checkpoints.db"
 
 
-def graph_of(loop: Loop) -> StateGraph[Channels, Context, Input, Output]:
-    """The graph of a loop, not compiled (D53)."""
-    return build_simple_graph() if loop == "simple" else build_graph()
+def graph_of(loop: Loop, workers: int = 1) -> StateGraph[Channels, Context, Input, Output]:
+    """The graph of a loop, not compiled (D53); with several workers it is the fleet's (D51)."""
+    if loop == "simple":
+        return build_simple_graph()
+    return build_fleet() if workers > 1 else build_graph()
 
 
 async def aresearch(
@@ -128,8 +131,8 @@ async def _cut_off(bench: Workbench, run_id: str) -> bool:
     """Whether a step is left to do: a process that died right after its run had ended in the log leaves the last one,
     which writes the run folder."""
     async with sqlite_saver(checkpoints_path(bench.context)) as saver:
-        loop = (await bench.store.load(run_id)).loop
-        graph = graph_of(loop).compile(checkpointer=saver)
+        r = await bench.store.load(run_id)
+        graph = graph_of(r.loop, r.thresholds.max_parallel).compile(checkpointer=saver)
         return bool((await graph.aget_state({"configurable": {"thread_id": run_id}})).next)
 
 
@@ -149,17 +152,18 @@ async def _drive(
         "recursion_limit": recursion_limit(bounds),
     }
     async with sqlite_saver(checkpoints_path(bench.context)) as saver:
-        graph = graph_of(loop).compile(checkpointer=saver, name="zetetic")
+        graph = graph_of(loop, bounds.max_parallel).compile(checkpointer=saver, name="zetetic")
         snapshot = await graph.aget_state(config)
         if start is None and not snapshot.next:
             # The last invocation came to an end, or never began: go on from the log with a step of its own.
             start = {"run_id": run_id}
         try:
-            async for mode, chunk in graph.astream(
+            async for _, mode, chunk in graph.astream(
                 start,
                 config,
                 context=bench.context,
                 stream_mode=["updates"],
+                subgraphs=True,
                 durability="sync",
                 control=control,
             ):
