@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from zetetic.graph.checkpointers import sqlite_saver
+    from zetetic.graph.fleet import build_fleet
     from zetetic.graph.result import ResearchResult
     from zetetic.graph.run import aresearch, aresume, open_store, research, resume
     from zetetic.graph.simple import build_simple_graph
@@ -29,6 +30,7 @@ _HOMES = {
     "Thresholds": "state.thresholds",
     "aresearch": "graph.run",
     "aresume": "graph.run",
+    "build_fleet": "graph.fleet",
     "build_graph": "graph.wiring",
     "build_simple_graph": "graph.simple",
     "open_store": "graph.run",
@@ -50,6 +52,7 @@ __all__ = [
     "Thresholds",
     "aresearch",
     "aresume",
+    "build_fleet",
     "build_graph",
     "build_simple_graph",
     "open_store",

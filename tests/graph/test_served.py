@@ -64,3 +64,17 @@ async def test_what_the_example_is_there_to_show(tmp_path: Path) -> None:
                 assert find_quote(page.text, link.quote) is not None
                 assert page.location == source.location
                 assert source.location in result.report
+
+
+@pytest.mark.rule("D17", "D40", "D38")
+async def test_offline_what_is_to_be_confirmed_is_a_hypothesis_with_both_searches(tmp_path: Path) -> None:
+    asked = "Does the Kestrow tidal barrage harm eel migration? Is its installed capacity 320 megawatts?"
+    result = await aresearch(asked, context=Context(documents=str(EXAMPLES / "corpus"), home=str(tmp_path)))
+    r = result.research
+    hypotheses = [q for q in r.questions.values() if q.kind == "hypothesis"]
+    assert [q.status for q in hypotheses] == ["resolved", "resolved"]
+    for question in hypotheses:
+        log = r.queries[question.id]
+        assert {bool(record.challenge_id) for record in log} == {False, True}
+        assert question.why_no_refuting == ""
+    assert result.status == "complete", "a challenge whose query speaks of something else is no dead end"

@@ -16,6 +16,7 @@ from langgraph.runtime import RunControl
 from zetetic.export import result_claims, result_gaps, result_sources
 from zetetic.nodes.channels import Channels, Input, Output
 from zetetic.nodes.context import Context
+from zetetic.nodes.lease import leased
 from zetetic.nodes.route import write_folder
 from zetetic.nodes.workbench import SetupError, Workbench, checked_run_id, recursion_limit, workbench
 from zetetic.state.decision import Refusal
@@ -27,7 +28,7 @@ from zetetic.store import Store
 
 from .checkpointers import checkpoints_path as checkpoints_path
 from .checkpointers import saver_of
-from .lease import leased
+from .fleet import build_fleet
 from .result import ResearchResult
 from .simple import build_simple_graph
 from .wiring import build_graph
@@ -43,9 +44,11 @@ def new_id() -> str:
     return uuid4().hex[:12]
 
 
-def graph_of(loop: Loop) -> StateGraph[Channels, Context, Input, Output]:
-    """The graph of a loop, not compiled (D53)."""
-    return build_simple_graph() if loop == "simple" else build_graph()
+def graph_of(loop: Loop, workers: int = 1) -> StateGraph[Channels, Context, Input, Output]:
+    """The graph of a loop, not compiled (D53); with several workers it is the fleet's (D51)."""
+    if loop == "simple":
+        return build_simple_graph()
+    return build_fleet() if workers > 1 else build_graph()
 
 
 async def aresearch(
@@ -123,8 +126,8 @@ async def _cut_off(bench: Workbench, run_id: str) -> bool:
     """Whether a step is left to do: a process that died right after its run had ended in the log leaves the last one,
     which writes the run folder."""
     async with saver_of(bench.context) as saver:
-        loop = (await bench.store.load(run_id)).loop
-        graph = graph_of(loop).compile(checkpointer=saver)
+        r = await bench.store.load(run_id)
+        graph = graph_of(r.loop, r.thresholds.max_parallel).compile(checkpointer=saver)
         return bool((await graph.aget_state({"configurable": {"thread_id": run_id}})).next)
 
 
@@ -144,17 +147,18 @@ async def _drive(
         "recursion_limit": recursion_limit(bounds),
     }
     async with saver_of(bench.context) as saver:
-        graph = graph_of(loop).compile(checkpointer=saver, name="zetetic")
+        graph = graph_of(loop, bounds.max_parallel).compile(checkpointer=saver, name="zetetic")
         snapshot = await graph.aget_state(config)
         if start is None and not snapshot.next:
             # The last invocation came to an end, or never began: go on from the log with a step of its own.
             start = {"run_id": run_id}
         try:
-            async for mode, chunk in graph.astream(
+            async for _, mode, chunk in graph.astream(
                 start,
                 config,
                 context=bench.context,
                 stream_mode=["updates"],
+                subgraphs=True,
                 durability="sync",
                 control=control,
             ):

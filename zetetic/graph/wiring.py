@@ -35,6 +35,18 @@ def _after(channels: Channels) -> list[str]:
 def build_graph() -> StateGraph[Channels, Context, Input, Output]:
     """The research loop as a StateGraph, not compiled: compile it with your own saver, or use it as a node."""
     graph = StateGraph(Channels, context_schema=Context, input_schema=Input, output_schema=Output)
+    _wire(graph)
+    return graph
+
+
+def build_crew() -> StateGraph[Channels, Context, Channels, Channels]:
+    """The same loop as lead and workers of a fleet run it: told by its channels whose turns it takes (D51)."""
+    graph = StateGraph(Channels, context_schema=Context)
+    _wire(graph)
+    return graph
+
+
+def _wire(graph: Any) -> None:
     for name, node in (
         ("state", state),
         ("decide", decide),
@@ -49,7 +61,7 @@ def build_graph() -> StateGraph[Channels, Context, Input, Output]:
     ):
         graph.add_node(name, cast(Any, node))  # langgraph types a node by protocols of its own
     graph.add_edge(START, "state")
-    graph.add_conditional_edges("state", _after, ["decide", *ARM_NODES, "route"])
+    graph.add_conditional_edges("state", _after, ["decide", "state", *ARM_NODES, "route", END])
     graph.add_edge("decide", "act")
     graph.add_edge("act", "observe")
     graph.add_edge("observe", "update")
@@ -57,4 +69,3 @@ def build_graph() -> StateGraph[Channels, Context, Input, Output]:
     for arm in ARM_NODES:
         graph.add_edge(arm, "route")
     graph.add_conditional_edges("route", _after, ["state", END])
-    return graph

@@ -33,7 +33,8 @@ async def act(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
         return {}
     key = task_key(runtime)
     kept = await kept_answer(bench, turn.answer)
-    r = await bench.store.load(run_id)
+    worker = channels.get("worker") or ""
+    r = await bench.store.load(run_id, worker=worker)
     done = await bench.store.effects(key)
     calls = kept["calls"][: r.thresholds.max_calls_per_turn]
     for extra in kept["calls"][r.thresholds.max_calls_per_turn :]:
@@ -51,7 +52,7 @@ async def act(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
         await bench.store.put_effect(run_id, key, call["id"], text)
     for call in calls:
         if call["name"] not in READS and call["id"] not in done:
-            await _decide(bench, run_id, key, call, step_key(runtime))
+            await _decide(bench, run_id, key, call, step_key(runtime), worker)
     return {"turn": turn.model_copy(update={"act": key})}
 
 
@@ -67,13 +68,13 @@ def _what(bench: Workbench, call: dict[str, Any]) -> str:
     return f"fetch {bench.identity(url)}" if url else f"fetch {call['id']}"
 
 
-async def _decide(bench: Workbench, run_id: str, key: str, call: dict[str, Any], step: str) -> None:
+async def _decide(bench: Workbench, run_id: str, key: str, call: dict[str, Any], step: str, worker: str) -> None:
     name, call_id = call["name"], call["id"]
     args = read_args(name, call["args"]) if name in TOOLS else f"There is no tool {name!r}."
     if isinstance(args, str):
         await bench.store.put_effect(run_id, key, call_id, args)
         return
-    r = await bench.store.load(run_id)
+    r = await bench.store.load(run_id, worker=worker)
     pages: dict[str, str] = {}
     for source_id in quoted_sources(args):
         source = r.sources.get(source_id)
@@ -86,6 +87,7 @@ async def _decide(bench: Workbench, run_id: str, key: str, call: dict[str, Any],
         run_id,
         lambda now: decide_call(now, name, made),
         effect=(key, call_id),
+        worker=worker,
         step_key=step,
         reason=name,
     )

@@ -77,6 +77,7 @@ async def call_arm(
         seconds=arm_allowance(view.research.thresholds).seconds,
         must_call=True,
         until=view.until,
+        worker=view.research.worker,
     )
     for call in answer.calls:
         args = read_args(name, call.args, schema)
@@ -93,7 +94,7 @@ async def run_arm(
 ) -> dict[str, Any]:
     """Runs one arm within its time; whatever happens, the run goes on with the conservative value (A9, A21)."""
     bench = await bench_of(runtime)
-    r = await bench.store.load(channels["run_id"])
+    r = await bench.store.load(channels["run_id"], worker=channels.get("worker") or "")
     attempt = r.attempt
     if attempt is None:
         return {}

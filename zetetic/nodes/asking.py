@@ -77,6 +77,7 @@ class _Request:
     choice: str | None
     seconds: float
     until: float
+    worker: str
 
     def read(self, answer: AIMessage, key: str) -> Repaired:
         """What an answer asks for, mended where that is safe."""
@@ -94,7 +95,7 @@ async def journaled(bench: Workbench, run_id: str, key: str, asked: _Request, re
     stored = await bench.store.journal(key)
     if stored is not None:
         return _message(stored)
-    r = await bench.store.load(run_id)
+    r = await bench.store.load(run_id, worker=asked.worker)
     size = count_tokens_approximately(list(asked.messages), tools=list(asked.tools))
     if not covers(r, size, bench.clock()):
         raise BudgetSpent(f"the budget left does not cover a call of about {size} tokens")
@@ -121,7 +122,7 @@ async def journaled(bench: Workbench, run_id: str, key: str, asked: _Request, re
             latency_seconds=monotonic() - began,
             repairs=json.dumps([*([STOOD_IN] if stood_in else []), *repairs, *mended]),
         )
-        return _message(await bench.store.record_call(entry))
+        return _message(await bench.store.record_call(entry, worker=asked.worker))
 
     task = asyncio.ensure_future(call_and_store())
     try:
@@ -204,6 +205,7 @@ async def ask(
     seconds: float,
     must_call: bool = False,
     until: float = inf,
+    worker: str = "",
 ) -> Answer:
     """Asks once, and once more with the faults named where nothing could be executed (one bounded repair turn).
 
@@ -213,7 +215,7 @@ async def ask(
     prompt = messages if callable(messages) else one_size(messages)
 
     async def asked(of_this_size: Sequence[BaseMessage]) -> Answer:
-        request = _Request(role, of_this_size, tools, allowed, choice, seconds, until)
+        request = _Request(role, of_this_size, tools, allowed, choice, seconds, until, worker)
         return await _ask(bench, run_id, key, request, must_call)
 
     return await fitted(bench.rooms, role, prompt, tools, allowance_of(role, bench.thresholds).tokens, asked)

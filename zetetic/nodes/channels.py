@@ -86,12 +86,20 @@ class Channels(TypedDict, total=False):
     directives: Annotated[list[str], pending_directives]
 
     run_id: str
+    worker: str
+    """Whose turns these are; '' is the lead, the only one where there is no fleet (D51)."""
+    fleet: bool
+    """Whether the lead hands questions to workers."""
     heard: str
     phase: str
     stage: str
     question_id: str
     attempt: int
     log_head: int
+    crew: list[str]
+    """The workers of a fleet, by name."""
+    fan_out: bool
+    """Whether the lead has questions that workers should take now."""
     next: str
     """Where the loop goes after this node; edges only read it."""
     turn: TurnKeys | None

@@ -57,7 +57,7 @@ async def decide(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
     It is cut off when the attempt's time or the ceiling's part is up, which is no provider's trouble (A21).
     """
     bench = await bench_of(runtime)
-    r = await bench.store.load(channels["run_id"])
+    r = await bench.store.load(channels["run_id"], worker=channels.get("worker") or "")
     key = task_key(runtime)
     seconds = work_seconds(r, bench.clock())
     until = asyncio.get_running_loop().time() + seconds
@@ -101,7 +101,7 @@ async def decide(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
 async def _ask_worker(bench: Workbench, r: Research, key: str, channels: Channels, until: float) -> Answer:
     base = r
     if r.attempt is not None and r.attempt.base_version < r.version:
-        base = await bench.store.load(r.run_id, as_of=r.attempt.base_version)
+        base = await bench.store.load(r.run_id, as_of=r.attempt.base_version, worker=r.worker)
     window = channels.get("window") or []
 
     async def prompt(step: int) -> Sequence[BaseMessage] | None:
@@ -125,6 +125,7 @@ async def _ask_worker(bench: Workbench, r: Research, key: str, channels: Channel
         seconds=r.thresholds.call_seconds,
         must_call=bool(forced),
         until=until,
+        worker=r.worker,
     )
 
 
@@ -273,6 +274,7 @@ async def _ask_small(
         seconds=r.thresholds.call_seconds,
         must_call=choice is not None,
         until=until,
+        worker=r.worker,
     )
 
 

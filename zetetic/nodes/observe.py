@@ -52,7 +52,12 @@ async def observe(channels: Channels, runtime: Runtime[Context]) -> dict[str, An
         return Accepted(events, json.dumps({"told": told, "sources": sources}, ensure_ascii=False))
 
     done = await bench.store.execute(
-        run_id, decision, effect=(key, "observed"), step_key=step_key(runtime), reason="observe"
+        run_id,
+        decision,
+        effect=(key, "observed"),
+        worker=channels.get("worker") or "",
+        step_key=step_key(runtime),
+        reason="observe",
     )
     noted = json.loads(done.text)
     for result in results:

@@ -25,16 +25,18 @@ async def route(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]
     bench = await bench_of(runtime)
     run_id = channels["run_id"]
     arms = channels.get("arms") or {}
-    taken = await take_directives(channels, runtime, bench, run_id)
+    worker = channels.get("worker") or ""
+    taken = await take_directives(channels, runtime, bench, run_id) if not worker else {}
     done = await bench.store.execute(
         run_id,
         lambda r: decide_route(r, arms, at=bench.clock(), render=render_report),
         effect=(task_key(runtime), "route"),
+        worker=worker,
         step_key=step_key(runtime),
         reason="route",
     )
     r = done.research
-    await write_folder(bench, r)
+    await write_folder(bench, r.seen_by(""))
     update: dict[str, Any] = {"route": done.text, "log_head": r.version, "window": [], **taken}
     if done.text:
         last = r.evaluations[-1] if r.evaluations else None
@@ -43,14 +45,21 @@ async def route(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]
         update["account"] = f"attempt {last.number if last else 0} at {where}: {done.text}{told}"
     if r.status == "running":
         return update | {"next": "state"}
+    if worker:  # what the run gives is the lead's to say
+        return update | {"next": "end"}
     return update | {"next": "end"} | outputs(r, bench)
 
 
 async def write_folder(bench: Workbench, r: Research) -> None:
-    """The run folder, rewritten from the research (L2)."""
+    """The run folder, rewritten from the research (L2). Of several workers the one that saw most writes last."""
     folder = bench.run_folder(r.run_id)
-    if folder is not None:
+    if folder is None:
+        return
+    async with bench.writing:
+        if bench.written.get(r.run_id, -1) > r.version:
+            return
         await asyncio.to_thread(write_run_folder, r, folder, bench.clock())
+        bench.written[r.run_id] = r.version
 
 
 def outputs(r: Research, bench: Workbench) -> dict[str, Any]:

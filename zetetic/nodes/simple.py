@@ -103,7 +103,7 @@ def decide_simple_turn(r: Research, answered: int, bench: Workbench, at: datetim
     last = now.phase == "synthesis"
     recorded = ev.StateRecorded(
         at=at,
-        seq=now.turn.seq + 1,
+        seq=now.states + 1,
         stage="synthesizing" if last else "acting",
         question_id=ROOT,
         forced_tool=FINALIZE if last else "",

@@ -10,16 +10,22 @@ from langgraph.runtime import Runtime
 
 from zetetic.export import render_report
 from zetetic.export.run_folder import write_receipts
-from zetetic.state.decision import Refusal
+from zetetic.state.decision import Decision, Refusal
 from zetetic.state.research import Research
 from zetetic.state.runs import decide_directives, decide_open, directive_fault
-from zetetic.state.turns import decide_turn
+from zetetic.state.turns import FAN_OUT, IDLE, WAIT, decide_release, decide_turn
 from zetetic.state.values import Loop
 
 from .channels import Channels, as_directives
 from .context import Context
 from .keys import new_run_id, notes_id, step_key, task_key
+from .lease import worker_lives
 from .workbench import SetupError, Workbench, bench_of, checked_run_id
+
+POLL_SECONDS = 0.1
+"""How often a worker that waits for others looks whether there is something to do."""
+WAIT_SECONDS = 5.0
+"""How long one step waits; then the graph goes round, so that whoever wants to stop it can."""
 
 
 def spoken(channels: Channels) -> tuple[str, str]:
@@ -34,19 +40,14 @@ def spoken(channels: Channels) -> tuple[str, str]:
 async def state(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
     """Starts a turn. New input on an old thread starts a new run (LANGGRAPH: Replay and fork)."""
     bench = await bench_of(runtime)
-    update = await open_run(channels, runtime, bench, "investigative")
+    worker = channels.get("worker") or ""
+    update = await open_run(channels, runtime, bench, "investigative") if not worker else {}
     run_id = update.get("run_id") or channels.get("run_id") or ""
-    if not update:  # a run that was just opened has taken its directives with its objective
+    if not update and not worker:  # a run that was just opened has taken its directives with its objective
         update |= await take_directives(channels, runtime, bench, run_id)
-    done = await bench.store.execute(
-        run_id,
-        lambda r: decide_turn(r, at=bench.clock(), render=render_report),
-        effect=(task_key(runtime), "state"),
-        step_key=step_key(runtime),
-        reason="state",
-    )
-    r = done.research
-    await bench.store.restore_notes(run_id)
+    r, said = await _begin(bench, runtime, run_id, worker, bool(channels.get("fleet")))
+    if not worker:
+        await bench.store.restore_notes(run_id)
     folder = bench.run_folder(run_id)
     before = channels.get("attempt", 0)
     attempt = r.attempt.number if r.attempt else 0
@@ -56,7 +57,8 @@ async def state(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]
         "question_id": r.turn.question_id,
         "attempt": attempt,
         "log_head": r.version,
-        "next": _next(r),
+        "next": {WAIT: "state", IDLE: "end", FAN_OUT: "end"}.get(said) or _next(r),
+        "fan_out": said == FAN_OUT,
         "turn": None,
         "trouble": "",
     }
@@ -65,6 +67,40 @@ async def state(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]
     if folder is not None and (attempt != before or "directives" in update):
         await asyncio.to_thread(write_receipts, r, folder)
     return update
+
+
+async def _begin(
+    bench: Workbench, runtime: Runtime[Context], run_id: str, worker: str, fleet: bool
+) -> tuple[Research, str]:
+    """Begins this worker's next turn, and what decide_turn says of it. Waits a while where others have to go first."""
+
+    def decided(r: Research) -> Decision:
+        return decide_turn(r, at=bench.clock(), render=render_report, fleet=fleet)
+
+    until = asyncio.get_running_loop().time() + WAIT_SECONDS
+    while asyncio.get_running_loop().time() < until:
+        seen = await bench.store.load(run_id, worker=worker)
+        if decided(seen).message != WAIT:
+            break
+        await free_the_gone(bench, seen)
+        await asyncio.sleep(POLL_SECONDS)
+    done = await bench.store.execute(
+        run_id, decided, effect=(task_key(runtime), "state"), worker=worker, step_key=step_key(runtime), reason="state"
+    )
+    return done.research, done.text
+
+
+async def free_the_gone(bench: Workbench, seen: Research) -> None:
+    """Returns the questions of workers that are gone: killed, or of a process that is (D15, D51)."""
+    for name in seen.attempts_under_way():
+        if name in ("", seen.worker) or await worker_lives(bench, seen.run_id, name):
+            continue
+        await bench.store.execute(
+            seen.run_id,
+            lambda r: decide_release(r, "its worker is gone", at=bench.clock()),
+            worker=name,
+            reason="released",
+        )
 
 
 async def take_directives(

@@ -73,7 +73,12 @@ async def update(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
         return Accepted(happened, closed.message)
 
     done = await bench.store.execute(
-        run_id, decision, effect=(task_key(runtime), "update"), step_key=step_key(runtime), reason="update"
+        run_id,
+        decision,
+        effect=(task_key(runtime), "update"),
+        worker=channels.get("worker") or "",
+        step_key=step_key(runtime),
+        reason="update",
     )
     r = done.research
     refusals = [text for text in told.values() if "not recorded" in text or text.startswith("Refused")]
@@ -146,7 +151,7 @@ async def _window(bench: Workbench, channels: Channels, turn: TurnKeys, stage: s
     window = list(channels.get("window") or [])
     if turn.answer and stage not in ("extracting", "consolidating"):
         window.append(turn)
-    r = await bench.store.load(channels["run_id"])
+    r = await bench.store.load(channels["run_id"], worker=channels.get("worker") or "")
     t = r.thresholds
     if len(window) <= t.keep_turns:
         return window, []

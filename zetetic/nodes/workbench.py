@@ -79,6 +79,10 @@ class Workbench:
     opening: asyncio.Lock = field(default_factory=asyncio.Lock)
     calls_let_go: set[asyncio.Future[Any]] = field(default_factory=set)
     readings_let_go: set[asyncio.Future[Any]] = field(default_factory=set)
+    writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a run folder is written."""
+    written: dict[str, int] = field(default_factory=dict)
+    """Up to which event each run's folder was written."""
 
     def clock(self) -> datetime:
         """Now, in UTC."""

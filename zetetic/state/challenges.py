@@ -110,7 +110,7 @@ def decide_challenge(
     happened.append(
         ev.StateRecorded(
             at=at,
-            seq=research.turn.seq + 1,
+            seq=research.states + 1,
             stage="challenging",
             question_id=question_id,
             detail=challenge.id,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, assert_never
 
 from . import events as ev
-from .research import Research
+from .research import Lane, Research
 from .values import (
     ROOT,
     Attempt,
@@ -122,6 +122,8 @@ def _run(
                 if r.attempt.blocked:  # what refused may answer now; nothing was charged
                     again |= {"ended": False, "outcome": "", "blocked": ""}
                 changes["attempt"] = r.attempt.model_copy(update=again)
+            waited = {name: _after_pause(lane, e.paused_seconds) for name, lane in r.lanes.items()}
+            changes["lanes"] = waited
             if e.extension is not None:
                 changes["extensions"] = (*r.extensions, e.extension)
             if e.thresholds is not None:
@@ -130,7 +132,7 @@ def _run(
         case ev.CriteriaSet():
             return {"criteria": e.criteria}
         case ev.StateRecorded() if not e.is_turn:  # within a turn, which goes on as it is (D50)
-            return {"turn": r.turn.model_copy(update={"seq": e.seq})}
+            return {"states": e.seq}
         case ev.StateRecorded():
             attempt = r.attempt
             own = e.stage != "consolidating"  # which belongs to no attempt (A26)
@@ -145,6 +147,7 @@ def _run(
                     forced_tool=e.forced_tool,
                 ),
                 "turns": r.turns + 1,
+                "states": e.seq,
                 "stage_streak": r.stage_streak + int(r.attempt is None and own),
                 "consolidated": int(e.detail or 0) if e.stage == "consolidating" else r.consolidated,
                 "attempt": attempt,
@@ -234,6 +237,14 @@ def _run(
             return {}
         case _:
             assert_never(e)
+
+
+def _after_pause(lane: Lane, seconds: float) -> Lane:
+    """A worker's lane after time in which no process worked on the run: not its attempt's time."""
+    if lane.attempt is None:
+        return lane
+    paused = lane.attempt.model_copy(update={"paused_seconds": lane.attempt.paused_seconds + seconds})
+    return lane.model_copy(update={"attempt": paused})
 
 
 def _opened(e: ev.RunOpened) -> dict[str, Any]:

@@ -36,8 +36,28 @@ from .values import (
 )
 
 
+class Lane(Frozen):
+    """What is one worker's own: its attempt, its turn, and what it has to read next (D51)."""
+
+    attempt: Attempt | None = None
+    turn: Turn = Turn()
+    pending: tuple[PendingExtraction, ...] = ()
+    stage_streak: int = 0
+    provider_errors: int = 0
+    reminders: int = 0
+    action: Action = Action()
+
+
 class Research(Frozen):
-    """One run: everything the decisions read. Built by `evolve` from events, never edited (D1)."""
+    """One run: everything the decisions read. Built by `evolve` from events, never edited (D1).
+
+    Several workers share it (D51). Each sees it with its own lane in place: `seen_by` puts another worker's there.
+    """
+
+    worker: str = ""
+    """Whose lane the fields of `Lane` hold here; '' is the one that plans, concludes and reports."""
+    lanes: dict[str, Lane] = Field(default_factory=dict)
+    """The other workers' lanes, by worker; a lane with nothing in it is left out."""
 
     run_id: str = ""
     version: int = 0
@@ -93,6 +113,8 @@ class Research(Frozen):
     turn: Turn = Turn()
     turns: int = 0
     """Worker turns spent, both phases."""
+    states: int = 0
+    """Recorded states of all workers (D50)."""
     stage_streak: int = 0
     """Turns since an attempt was last under way: planning or conclusion, which no attempt bounds."""
     consolidated: int = 0
@@ -104,6 +126,23 @@ class Research(Frozen):
     reminders: int = 0
     action: Action = Action()
     parse_defaults: tuple[str, ...] = ()
+
+    def seen_by(self, worker: str) -> Research:
+        """The same research with this worker's lane in place; nothing else differs (D51)."""
+        if worker == self.worker:
+            return self
+        own = {name: getattr(self, name) for name in Lane.model_fields}
+        lanes = {name: lane for name, lane in self.lanes.items() if name != worker}
+        if (parked := Lane(**own)) != NO_LANE:
+            lanes[self.worker] = parked
+        found = self.lanes.get(worker, NO_LANE)
+        swapped = {name: getattr(found, name) for name in Lane.model_fields}
+        return self.model_copy(update={**swapped, "worker": worker, "lanes": dict(sorted(lanes.items()))})
+
+    def attempts_under_way(self) -> dict[str, Attempt]:
+        """The attempt of each worker that has one."""
+        others = {name: lane.attempt for name, lane in self.lanes.items() if lane.attempt is not None}
+        return others | ({self.worker: self.attempt} if self.attempt is not None else {})
 
     @property
     def root(self) -> Question:
@@ -159,6 +198,9 @@ class Research(Frozen):
     def elapsed(self, at: datetime) -> float:
         """Seconds of wall clock the run has used, without the time no process was working on it."""
         return 0.0 if self.opened_at is None else max(0.0, (at - self.opened_at).total_seconds() - self.paused_seconds)
+
+
+NO_LANE = Lane()
 
 
 def next_id(prefix: str, taken: Iterable[str], offset: int = 0) -> str:

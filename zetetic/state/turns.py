@@ -20,7 +20,7 @@ from .frontier import (
     select_next,
     stuck_on_blocked,
 )
-from .frontier_commands import decide_drop_dependency, decide_prune, moved, start_attempt
+from .frontier_commands import decide_drop_dependency, decide_prune, moved, returned, start_attempt
 from .gates import finalization_gate
 from .research import Research
 from .sections import next_section, plan_sections
@@ -46,6 +46,8 @@ ATTEMPT_TOOLS = frozenset({"resolve_question", "retry_question"})
 LAST_RESORT = frozenset({"abort", "escalate_budget"})
 MISSING_SEARCH = frozenset({"search:not_configured", "search:unknown"})
 """Searches that no repetition would make work: a prerequisite that somebody has to provide (A12)."""
+WAIT, IDLE, FAN_OUT = "wait", "idle", "fan out"
+"""What decide_turn says where no turn begins: others are at work, nothing is left to do, workers have to be sent."""
 OUT_OF_TIME = "time"
 """What stands for a provider's trouble in a turn that its own deadline cut off: no provider is to blame (A21)."""
 
@@ -66,11 +68,17 @@ class _Log:
         return Accepted(tuple(self.events), message)
 
 
-def decide_turn(research: Research, *, at: datetime, render: RenderReport, worker: str = "") -> Decision:
-    """What the state node does: breakers, stop rules, selection, stage. Ends the run where a rule says so."""
+def decide_turn(research: Research, *, at: datetime, render: RenderReport, fleet: bool = False) -> Decision:
+    """What the state node does: breakers, stop rules, selection, stage. Ends the run where a rule says so.
+
+    The message says what begins: the stage of a turn, or that none does: WAIT where others are at work, IDLE where
+    nothing is left for this worker, FAN_OUT where the lead of a `fleet` has questions to hand to its workers (D51).
+    """
     log = _Log(research)
     if research.status != "running" or (research.attempt is not None and research.attempt.ended):
         return log.done("nothing to start")
+    if research.worker:
+        return _help(log, at)
     if research.phase == "exploration":
         fired = breaker(research, at)
         if fired is not None:
@@ -82,11 +90,55 @@ def decide_turn(research: Research, *, at: datetime, render: RenderReport, worke
             stopped = stop_rule(research)
             if stopped:
                 log.add(*conclude_exploration(research, stopped, at=at))
-    if log.research.phase == "exploration":
-        _explore(log, at, worker)
+    if log.research.phase == "exploration" and (said := _explore(log, at, fleet)):
+        return log.done(said)
     if log.research.phase == "synthesis":
         _synthesize(log, at, render)
     return log.done(log.research.turn.stage)
+
+
+def _help(log: _Log, at: datetime) -> Decision:
+    """A worker beside the lead: it goes on with its own attempt, or takes a question; the lead does all else (D51)."""
+    r = log.research
+    if r.phase != "exploration":
+        return decide_release(r, "exploration ended", at=at)
+    fired = breaker(r, at)
+    if r.attempt is not None:
+        if fired is not None:
+            expired = time_is_up(r, at)
+            return decide_bound(r, "ceiling" if expired else "breaker", expired=expired, at=at)
+        if said := _explore(log, at, fleet=False):
+            return log.done(said)
+        return log.done(log.research.turn.stage)
+    if fired is not None or stop_rule(r) or not r.criteria or expansion_due(r):
+        return log.done(IDLE)
+    chosen, others = select_next(r), is_shared(r)
+    closed = r.root.status in ("resolved", "unresolvable")
+    if chosen is None or chosen.id == ROOT or (closed and not _matters(r, chosen)):
+        return log.done(WAIT if others else IDLE)
+    if _all_busy(r):
+        return log.done(WAIT)
+    if not attempt_affordable(r, at):
+        return log.done(IDLE)
+    _take(log, chosen, at)
+    return log.done(log.research.turn.stage)
+
+
+def is_shared(research: Research) -> bool:
+    """Whether other workers have attempts under way (D51)."""
+    return any(name != research.worker for name in research.attempts_under_way())
+
+
+def decide_release(research: Research, why: str, *, at: datetime) -> Decision:
+    """Gives the question of a worker back without a charge: exploration ended under it, or it is gone (D15, D51)."""
+    log = _Log(research)
+    attempt = research.attempt
+    if attempt is not None and attempt.kind == "question":
+        log.add(ev.AttemptClosed(at=at, reason=why))
+        question = research.questions[attempt.question_id]
+        if question.status == "in_progress":
+            log.add(*returned(log.research, question, "released", "code", at, reason=why))
+    return log.done(IDLE)
 
 
 def stop_rule(research: Research) -> str:
@@ -99,7 +151,8 @@ def stop_rule(research: Research) -> str:
     return ""
 
 
-def _explore(log: _Log, at: datetime, worker: str) -> None:
+def _explore(log: _Log, at: datetime, fleet: bool) -> str:
+    """Begins the turn that is due, or ends exploration; says WAIT or FAN_OUT where neither is right now."""
     r = log.research
     t = r.thresholds
     if r.pending:
@@ -117,15 +170,16 @@ def _explore(log: _Log, at: datetime, worker: str) -> None:
         if expansion_due(log.research):
             reason = f"no sub-question was proposed in {t.planning_turns} turns"
             log.add(ev.AtomicDeclared(at=at, reason=reason, actor="code"))
-    _select(log, at, worker)
-    return None
+    return _select(log, at, fleet)
 
 
-def _select(log: _Log, at: datetime, worker: str) -> None:
+def _select(log: _Log, at: datetime, fleet: bool) -> str:
     r = log.research
     t = r.thresholds
     chosen = select_next(r)
-    matters = chosen is not None and (chosen.id == ROOT or effective_priorities(r)[chosen.id] >= t.gate_priority)
+    if is_shared(r) and (chosen is None or chosen.id == ROOT or _all_busy(r)):
+        return WAIT  # what others find may be what comes next
+    matters = chosen is not None and _matters(r, chosen)
     if not matters:
         stuck = stuck_on_blocked(r)
         if stuck and r.stage_streak < t.planning_turns:
@@ -134,20 +188,36 @@ def _select(log: _Log, at: datetime, worker: str) -> None:
             if lacking := [q for q in (*stuck, r.root) if lacks_prerequisite(q, r)]:
                 return _wait_for_prerequisite(log, lacking, at)
             _unblock(log, at)
-            return _select(log, at, worker)
+            return _select(log, at, fleet)
     if not matters and r.root.status in ("resolved", "unresolvable"):
         if r.stage_streak >= t.conclusion_turns:
             log.add(*conclude_exploration(r, "frontier_exhausted", at=at))
-            return None
+            return ""
         first = r.stage_streak == 0 and bool(unverified_that_matter(r))
         return _turn(log, at, "verifying" if first else "challenging", ROOT, detail="conclusion")
     if chosen is None:
         log.add(*conclude_exploration(r, "frontier_exhausted", at=at))
-        return None
+        return ""
     if not attempt_affordable(r, at):
         log.add(*conclude_exploration(r, f"breaker:{breaker(r, at) or 'tokens'}", at=at))
-        return None
-    log.add(moved(chosen, "in_progress", "selected", "code", at, worker=worker))
+        return ""
+    if fleet and chosen.id != ROOT:
+        return FAN_OUT
+    return _take(log, chosen, at)
+
+
+def _matters(research: Research, question: Question) -> bool:
+    """Whether the report has to wait for a question, or is it."""
+    return question.id == ROOT or effective_priorities(research)[question.id] >= research.thresholds.gate_priority
+
+
+def _all_busy(research: Research) -> bool:
+    return sum(q.status == "in_progress" for q in research.questions.values()) >= research.thresholds.max_parallel
+
+
+def _take(log: _Log, chosen: Question, at: datetime) -> str:
+    """Takes a question into progress, and its attempt and first turn begin (D14, D51)."""
+    log.add(moved(chosen, "in_progress", "selected", "code", at, worker=log.research.worker))
     log.add(*start_attempt(log.research, "question", chosen.id, at=at))
     return _turn(log, at, "acting", chosen.id)
 
@@ -157,12 +227,13 @@ def lacks_prerequisite(question: Question, research: Research) -> bool:
     return question.status == "blocked" and not failed_dependencies(research, question.id)
 
 
-def _wait_for_prerequisite(log: _Log, lacking: list[Question], at: datetime) -> None:
+def _wait_for_prerequisite(log: _Log, lacking: list[Question], at: datetime) -> str:
     """The run ends as blocked, resumable, since what matters lacks what nobody but a person can provide (A12, D54)."""
     told = [f"{q.id} could not be searched: {one_line(q.question, 200)}" for q in lacking]
     log_of_first = log.research.queries.get(lacking[0].id, ())
     what = f"search:{log_of_first[-1].status}" if log_of_first else "prerequisite"
     log.add(ev.RunEnded(at=at, status="blocked", stop_reason=f"blocked:{what}", detail="; ".join(told)))
+    return ""
 
 
 def _unblock(log: _Log, at: datetime) -> None:
@@ -186,7 +257,8 @@ def _synthesize(log: _Log, at: datetime, render: RenderReport) -> None:
     r = log.research
     fired = breaker(r, at)
     if fired is not None:
-        return log.add(*out_of_reserve(r, fired, at, render))
+        log.add(*out_of_reserve(r, fired, at, render))
+        return
     if r.attempt is None:
         log.add(*start_attempt(r, "report", ROOT, at=at))
         turns = budget_left(log.research, at).turns
@@ -200,7 +272,7 @@ def _synthesize(log: _Log, at: datetime, render: RenderReport) -> None:
         detail = f"section {len(report.parts) + 1} of {len(report.plan)}" if due else "summary"
         if due and last:  # the rest of the sections cannot be had, so all of the report is asked for
             detail = ""
-    return _turn(log, at, "synthesizing", ROOT, detail=detail, forced_tool="finalize_report" if last else "")
+    _turn(log, at, "synthesizing", ROOT, detail=detail, forced_tool="finalize_report" if last else "")
 
 
 def out_of_reserve(research: Research, fired: str, at: datetime, render: RenderReport) -> tuple[ev.Event, ...]:
@@ -220,17 +292,19 @@ def out_of_reserve(research: Research, fired: str, at: datetime, render: RenderR
     return (drafted, with_report(rendered, ended, render))
 
 
-def _turn(log: _Log, at: datetime, stage: Stage, question_id: str, *, detail: str = "", forced_tool: str = "") -> None:
+def _turn(log: _Log, at: datetime, stage: Stage, question_id: str, *, detail: str = "", forced_tool: str = "") -> str:
+    """Begins a turn; '' since nothing hinders it."""
     log.add(
         ev.StateRecorded(
             at=at,
-            seq=log.research.turn.seq + 1,
+            seq=log.research.states + 1,
             stage=stage,
             question_id=question_id,
             detail=detail,
             forced_tool=forced_tool,
         )
     )
+    return ""
 
 
 def unverified_that_matter(research: Research) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from zetetic.state.events import EVENT, Event
-from zetetic.state.evolve import fold
+from zetetic.state.evolve import evolve
 from zetetic.state.research import Research
 
 from . import schema, storage
@@ -95,7 +95,9 @@ class Log:
             snapshot = await self._snapshot(connection, run_id, position)
             kept = snapshot if kept is None or snapshot.version > kept.version else kept
         entries = await self.entries(connection, run_id, kept.version, position)
-        research = fold(kept, (entry.event for entry in entries))
+        research = kept
+        for entry in entries:
+            research = evolve(research.seen_by(entry.worker), entry.event)
         if research.version != position:
             raise StoreError(
                 f"The log of run {run_id} lacks events before {position}. Restore the database from a copy."
@@ -162,7 +164,7 @@ class Log:
             self._heads.drop(run_id)
             raise Conflict(f"run {run_id} has grown beyond event {before.version}") from error
         moves = await self._moves(connection, run_id, moved_questions(stored))
-        after, changes = project(before, stored, moves)
+        after, changes = project(before.seen_by(worker), stored, moves)
         await write(connection, changes)
         if after.version // SNAPSHOT_EVERY > before.version // SNAPSHOT_EVERY:
             body = after.model_dump_json()

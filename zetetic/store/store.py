@@ -85,9 +85,13 @@ class Store:
 
     # the log
 
-    async def load(self, run_id: str, as_of: int | None = None) -> Research:
-        """The research of a run, now or as of an event. Raises StoreError for an unknown run or position."""
-        return await self._database.read(lambda connection: self._log.load(connection, run_id, as_of))
+    async def load(self, run_id: str, as_of: int | None = None, *, worker: str = "") -> Research:
+        """The research of a run, now or as of an event, as a worker sees it (D51).
+
+        Raises StoreError for an unknown run or position.
+        """
+        research = await self._database.read(lambda connection: self._log.load(connection, run_id, as_of))
+        return research.seen_by(worker)
 
     async def head(self, run_id: str) -> int:
         """The position of a run's last event; 0 for an unknown run."""
@@ -127,7 +131,7 @@ class Store:
 
         async def work(connection: AsyncConnection) -> _Written:
             stored = None if effect is None else await journal.effect(connection, *effect)
-            research = await self._log.at_head(connection, run_id)
+            research = (await self._log.at_head(connection, run_id)).seen_by(worker)
             if stored is not None:
                 return _Written(Executed(research, None, stored.text, replayed=True))
             decision = decide(research)

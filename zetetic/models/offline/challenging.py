@@ -82,7 +82,7 @@ def attack(seen: Seen, kind: str, target_id: str, text: str, first: str = "") ->
     if not strategy:
         return []
     asked = {folded(q) for q, _ in seen.tried} | {folded(c.query) for c in seen.challenges}
-    subject = key_terms(seen.question)[:6] if kind != "claim" else key_terms(plain)[:8]
+    subject = key_terms(seen.question or seen.objective)[:6] if kind != "claim" else key_terms(plain)[:8]
     if kind == "claim":
         subject = [w for w in subject if not w[0].isdigit()]
     # The words of the strategy make the query one the target's own text would not give (D36).
@@ -139,6 +139,8 @@ def verdict(seen: Seen, challenge: ChallengeSeen) -> dict[str, Any]:
     call: dict[str, Any] = {"challenge_id": challenge.id, "outcome": "survived"}
     if challenge.search_status not in ("ok", "no_results"):
         return call | {"outcome": "inconclusive", "evidence": f"the search ended as {challenge.search_status}"}
+    if challenge.search_status == "no_results" and not content_words(challenge.query) & content_words(challenge.text):
+        return call | {"outcome": "inconclusive", "evidence": "its query speaks of something else and found nothing"}
     if challenge.type == "claim" and challenge.target in seen.claims:
         claim = seen.claims[challenge.target]
         better = superseding(seen, claim)

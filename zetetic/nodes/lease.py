@@ -1,4 +1,5 @@
-"""One live invocation a run: taken before the first step, renewed while it works, given back at the end."""
+"""One live invocation a run, and one a worker of it: taken before the first step, renewed while it works, given back at
+the end."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from uuid import uuid4
 
-from zetetic.nodes.workbench import SetupError, Workbench
+from .workbench import SetupError, Workbench
 
 
 def _owner() -> str:
@@ -60,6 +61,26 @@ async def leased(bench: Workbench, run_id: str) -> AsyncIterator[None]:
         with suppress(asyncio.CancelledError):
             await renewing
         await store.release_lease(run_id, owner)
+
+
+def worker_lease(run_id: str, worker: str) -> str:
+    """The name of a worker's lease, beside the run's own (D51)."""
+    return f"{run_id}/{worker}"
+
+
+async def worker_lives(bench: Workbench, run_id: str, worker: str) -> bool:
+    """Whether a worker still holds its lease; one whose process died on this machine does not."""
+    name, probe = worker_lease(run_id, worker), _owner()
+    holder = await bench.store.lease_holder(name)
+    if holder is None:
+        return False
+    if _is_gone(holder):
+        await bench.store.release_lease(name, holder)
+        return False
+    if not await bench.store.acquire_lease(name, probe, bench.thresholds.lease_seconds, bench.clock()):
+        return True
+    await bench.store.release_lease(name, probe)
+    return False
 
 
 async def _renew(bench: Workbench, run_id: str, owner: str, seconds: float) -> None:

@@ -1,0 +1,109 @@
+"""Several workers on one frontier: a lead that plans, concludes and reports, and workers that take questions (D51).
+
+The lead and every worker are the same graph. The lead runs until there are questions to hand out; then workers, as
+tasks of the graph, each take one after another until none is left; then the lead goes on. A worker that fails costs its
+own attempt; the question of one that is killed returns to the queue when its lease is over.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, cast
+
+from langgraph.errors import GraphBubbleUp
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Send
+
+from zetetic.nodes.channels import Channels, Input, Output
+from zetetic.nodes.context import Context
+from zetetic.nodes.lease import leased, worker_lease
+from zetetic.nodes.workbench import Workbench, bench_of, recursion_limit
+from zetetic.state.answers import decide_bound
+from zetetic.state.evaluation import decide_route
+from zetetic.state.turns import decide_release
+
+from .wiring import build_crew
+
+ROUNDS = 1_000
+"""Supersteps besides its turns that a worker may take while it waits for others."""
+
+
+@cache
+def crew() -> CompiledStateGraph[Channels, Context, Channels, Channels]:
+    """The graph that the lead and each worker run; held by the module, so that its state can be looked at."""
+    return build_crew().compile(name="zetetic-crew")
+
+
+async def lead(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
+    """The lead's turns: until it has questions for workers, or the run is over."""
+    bench = await bench_of(runtime)
+    given = {**channels, "fleet": True, "worker": ""}
+    config: Any = {"recursion_limit": recursion_limit(bench.thresholds) + ROUNDS}
+    done = await crew().ainvoke(cast(Any, given), config, context=bench.context)
+    kept = {name: value for name, value in done.items() if name in KEPT}
+    return kept | {"crew": [f"w{n}" for n in range(1, bench.thresholds.max_parallel + 1)]}
+
+
+KEPT = (
+    *Output.__annotations__,
+    *("fan_out", "run_id", "heard", "objective", "criteria", "scope", "exclusions", "directives", "attempt", "account"),
+)
+"""What of the lead's channels is the fleet's too."""
+
+
+async def worker(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
+    """One worker: takes questions until there is none for it; what goes wrong costs its own attempt (CASES 29)."""
+    bench = await bench_of(runtime)
+    run_id, name = channels["run_id"], channels["worker"]
+    config: Any = {"recursion_limit": recursion_limit(bench.thresholds) + ROUNDS}
+    try:
+        async with leased(bench, worker_lease(run_id, name)):
+            given: Channels = {"run_id": run_id, "worker": name}
+            await crew().ainvoke(cast(Any, given), config, context=bench.context)
+    except GraphBubbleUp:
+        raise
+    except Exception as error:
+        await _given_up(bench, run_id, name, f"{type(error).__name__}: {error}"[:300])
+    return {}
+
+
+async def _given_up(bench: Workbench, run_id: str, name: str, why: str) -> None:
+    """The attempt of a worker that failed is over, charged and without an answer; its question goes back."""
+
+    def over(r: Any) -> Any:
+        return decide_bound(r, "time", at=bench.clock())
+
+    r = await bench.store.load(run_id, worker=name)
+    if r.attempt is None or r.status != "running":
+        return
+    if not r.attempt.ended:
+        await bench.store.execute(run_id, over, worker=name, reason="released")
+    await bench.store.execute(
+        run_id, lambda now: decide_route(now, {}, at=bench.clock()), worker=name, reason="released"
+    )
+    left = await bench.store.load(run_id, worker=name)
+    if left.attempt is not None:
+        await bench.store.execute(run_id, lambda now: decide_release(now, why, at=bench.clock()), worker=name)
+
+
+def _sent(channels: Channels) -> list[Send] | str:
+    """The workers that take questions now, or the end."""
+    if not channels.get("fan_out"):
+        return END
+    return [Send("worker", {"run_id": channels["run_id"], "worker": name}) for name in channels.get("crew") or []]
+
+
+def build_fleet() -> StateGraph[Channels, Context, Input, Output]:
+    """The fleet as a StateGraph, not compiled: compile it with your own saver, or use it as a node (D51).
+
+    `max_parallel` of the run says how many workers there are; with 1 it is the plain loop with a lead of its own.
+    """
+    graph = StateGraph(Channels, context_schema=Context, input_schema=Input, output_schema=Output)
+    graph.add_node("lead", cast(Any, lead))
+    graph.add_node("worker", cast(Any, worker))
+    graph.add_edge(START, "lead")
+    graph.add_conditional_edges("lead", _sent, ["worker", END])
+    graph.add_edge("worker", "lead")
+    return graph
