@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from zetetic.graph.checkpointers import sqlite_saver
+    from zetetic.graph.checkpointers import postgres_saver, sqlite_saver
     from zetetic.graph.fleet import build_fleet
     from zetetic.graph.result import ResearchResult
     from zetetic.graph.run import aresearch, aresume, open_store, research, resume
@@ -34,6 +34,7 @@ _HOMES = {
     "build_graph": "graph.wiring",
     "build_simple_graph": "graph.simple",
     "open_store": "graph.run",
+    "postgres_saver": "graph.checkpointers",
     "research": "graph.run",
     "resume": "graph.run",
     "sqlite_saver": "graph.checkpointers",
@@ -56,6 +57,7 @@ __all__ = [
     "build_graph",
     "build_simple_graph",
     "open_store",
+    "postgres_saver",
     "research",
     "resume",
     "sqlite_saver",

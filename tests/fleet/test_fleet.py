@@ -55,15 +55,15 @@ async def test_a_worker_that_fails_costs_its_own_attempt_and_no_others(home: Pat
     from zetetic.nodes import decide
 
     fell: list[str] = []
-    ask = decide.ask
+    written = decide._worker_prompt
 
-    async def failing(bench: Any, run_id: str, key: str, role: str, messages: Any, *args: Any, **given: Any) -> Any:
-        if "How deep is basin 3?" in messages[-1].text.split("# Now")[-1] and "Stage: acting" in messages[-1].text:
-            fell.append(key)
+    async def failing(bench: Any, base: Any, r: Any, *args: Any) -> Any:
+        if r.current is not None and r.current.question == "How deep is basin 3?":
+            fell.append(r.worker)
             raise MemoryError("a fault of this process")
-        return await ask(bench, run_id, key, role, messages, *args, **given)
+        return await written(bench, base, r, *args)
 
-    monkeypatch.setattr(decide, "ask", failing)
+    monkeypatch.setattr(decide, "_worker_prompt", failing)
     result = await aresearch(OBJECTIVE, context=context(home, 5, Crew(5), max_attempts=2))
     r = result.research
     assert len(fell) == 2, "once an attempt"

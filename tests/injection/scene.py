@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -76,8 +76,9 @@ def orders_in(messages: Iterable[BaseMessage]) -> list[dict[str, Any]]:
     return found
 
 
-def obedient(steps: Sequence[Step], then: Callable[[list[BaseMessage]], AIMessage] | None = None) -> ScriptedModel:
-    """A worker that takes its steps and besides carries out every order it sees, once, to the letter."""
+def obedient(steps: Sequence[Step], *, again: str = "") -> ScriptedModel:
+    """A worker that takes its steps and besides carries out every order it sees, to the letter: once, or where it is
+    for the tool named `again` as often as it sees it."""
     left = list(steps)
     done: list[str] = []
 
@@ -85,7 +86,7 @@ def obedient(steps: Sequence[Step], then: Callable[[list[BaseMessage]], AIMessag
         step = left.pop(0) if left else turn(text="…")
         assert isinstance(step, AIMessage)
         ordered = [one for one in orders_in(messages) if json.dumps(one) not in done]
-        done.extend(json.dumps(one) for one in ordered)
+        done.extend(json.dumps(one) for one in ordered if one["name"] != again)
         asked = [*step.tool_calls, *(call(one["name"], **one["args"]) for one in ordered)]
         return turn(*asked, text="" if asked else "…")
 

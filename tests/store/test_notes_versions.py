@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 from store.stories import RUN, START, giving, opened, question, rows, scratch, story
 
 from zetetic.state import events as ev
+from zetetic.state.evolve import evolve
+from zetetic.state.research import Research
 from zetetic.state.values import Gap
 from zetetic.store import Store, StoreError
 from zetetic.store.notes_versions import changed, difference, rendered
+from zetetic.store.projection import TOUCHES_NOTES
 
 LINES = st.lists(st.sampled_from(["", "a", "- [c_001] so", "- [c_002] größer \u2028 x", "b" * 40]), max_size=12)
 TEXTS = LINES.map("\n".join) | st.text(alphabet="ab\n\u2028é😀", max_size=40)
@@ -56,6 +59,17 @@ async def test_every_version_comes_back_as_it_was_also_to_another_store(store: S
         latest = (await other.notes_versions(RUN))[-1].text
         assert latest == rendered(await store.load(RUN))
         assert "from the other" in latest
+
+
+@pytest.mark.rule("D28")
+@pytest.mark.parametrize("seed", range(5))
+def test_no_event_changes_the_notes_unnoticed(seed: int) -> None:
+    research, before = Research(), ""
+    for event in story(random.Random(seed), 200):
+        research = evolve(research, event)
+        text = rendered(research)
+        assert text == before or isinstance(event, TOUCHES_NOTES), event.event
+        before = text
 
 
 @pytest.mark.rule("D28")

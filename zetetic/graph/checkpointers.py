@@ -75,7 +75,7 @@ async def sqlite_saver(path: str | Path) -> AsyncIterator[AsyncSqliteSaver]:
 async def postgres_saver(address: str) -> AsyncIterator[BaseCheckpointSaver[Any]]:
     """A saver in a PostgreSQL database, whose tables are made if they are missing. Raises StoreError where it cannot be
     used, without the secrets of the address."""
-    from .postgres_saver import opened_pool, saver_on
+    from .postgres_checkpoints import opened_pool, saver_on
 
     async with _shared(address, lambda: opened_pool(address)) as pool:
         yield saver_on(pool, address, serializer())

@@ -218,6 +218,7 @@ async def _in_parts(bench: Workbench, r: Research, key: str, step_key: str, char
             r.run_id,
             _split(first.key, items, bench.clock()),
             effect=(key, f"parts:{first.key}"),
+            worker=r.worker,
             step_key=step_key,
             reason="decide",
         )

@@ -16,8 +16,11 @@ from .rows import Change, Changed, Gone, New
 
 TOUCHES_NOTES = (
     ev.RunOpened,
+    ev.QuestionAdded,
     ev.QuestionMoved,
+    ev.QuestionRewritten,
     ev.QuestionAnswered,
+    ev.AttemptEvaluated,
     ev.SourceRegistered,
     ev.SourceNoted,
     ev.ClaimRecorded,
