@@ -18,6 +18,8 @@ from langgraph.types import Send
 
 from zetetic.nodes.channels import Channels, Input, Output
 from zetetic.nodes.context import Context
+from zetetic.nodes.forking import fork_of
+from zetetic.nodes.keys import step_key, task_key
 from zetetic.nodes.lease import leased, worker_lease
 from zetetic.nodes.workbench import Workbench, bench_of, recursion_limit
 from zetetic.state.answers import decide_bound
@@ -48,7 +50,19 @@ async def lead(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
 
 KEPT = (
     *Output.__annotations__,
-    *("fan_out", "run_id", "heard", "objective", "criteria", "scope", "exclusions", "directives", "attempt", "account"),
+    *(
+        "fan_out",
+        "run_id",
+        "heard",
+        "objective",
+        "criteria",
+        "scope",
+        "exclusions",
+        "directives",
+        "attempt",
+        "account",
+        "log_head",
+    ),
 )
 """What of the lead's channels is the fleet's too."""
 
@@ -56,17 +70,30 @@ KEPT = (
 async def worker(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
     """One worker: takes questions until there is none for it; what goes wrong costs its own attempt (CASES 29)."""
     bench = await bench_of(runtime)
-    run_id, name = channels["run_id"], channels["worker"]
+    run_id, name = await _home(bench, channels, task_key(runtime), step_key(runtime)), channels["worker"]
     config: Any = {"recursion_limit": recursion_limit(bench.thresholds) + ROUNDS}
     try:
         async with leased(bench, worker_lease(run_id, name)):
-            given: Channels = {"run_id": run_id, "worker": name}
+            given: Channels = {"run_id": run_id, "worker": name, "log_head": await bench.store.head(run_id)}
             await crew().ainvoke(cast(Any, given), config, context=bench.context)
     except GraphBubbleUp:
         raise
     except Exception as error:
         await _given_up(bench, run_id, name, f"{type(error).__name__}: {error}"[:300])
-    return {}
+    return {"run_id": run_id}
+
+
+async def _home(bench: Workbench, channels: Channels, task: str, step: str) -> str:
+    """The run a worker works on: a fork, the same for all that were sent with it, where the past was gone back to.
+
+    Its own log goes on under its inner steps, so it leaves a mark that tells a step that is run again from a fork.
+    """
+    run_id, mark = channels["run_id"], "sent"
+    known = await bench.store.effect(task, mark)
+    if known is None:
+        run_id = await fork_of(bench, channels, step) or run_id
+        known = await bench.store.put_effect(run_id, task, mark, run_id)
+    return known.text
 
 
 async def _given_up(bench: Workbench, run_id: str, name: str, why: str) -> None:
@@ -92,7 +119,8 @@ def _sent(channels: Channels) -> list[Send] | str:
     """The workers that take questions now, or the end."""
     if not channels.get("fan_out"):
         return END
-    return [Send("worker", {"run_id": channels["run_id"], "worker": name}) for name in channels.get("crew") or []]
+    sent = {"run_id": channels["run_id"], "log_head": channels.get("log_head") or 0}
+    return [Send("worker", {**sent, "worker": name}) for name in channels.get("crew") or []]
 
 
 def build_fleet() -> StateGraph[Channels, Context, Input, Output]:

@@ -10,6 +10,7 @@ from zetetic.nodes import simple
 from zetetic.nodes.act import act
 from zetetic.nodes.channels import Channels, Input, Output
 from zetetic.nodes.context import Context
+from zetetic.nodes.forking import rooted
 
 
 def _after(channels: Channels) -> str:
@@ -27,7 +28,7 @@ def build_simple_graph() -> StateGraph[Channels, Context, Input, Output]:
         ("update", simple.update),
         ("report", simple.report),
     ):
-        graph.add_node(name, cast(Any, node))  # langgraph types a node by protocols of its own
+        graph.add_node(name, cast(Any, rooted(node)))  # langgraph types a node by protocols of its own
     graph.add_edge(START, "state")
     graph.add_conditional_edges("state", _after, ["decide", "report"])
     graph.add_edge("decide", "act")

@@ -12,6 +12,7 @@ from zetetic.nodes.completeness import completeness
 from zetetic.nodes.context import Context
 from zetetic.nodes.critique import critique
 from zetetic.nodes.decide import decide
+from zetetic.nodes.forking import rooted
 from zetetic.nodes.judge import judge
 from zetetic.nodes.observe import observe
 from zetetic.nodes.route import route
@@ -59,7 +60,8 @@ def _wire(graph: Any) -> None:
         ("completeness", completeness),
         ("route", route),
     ):
-        graph.add_node(name, cast(Any, node))  # langgraph types a node by protocols of its own
+        at_home = rooted(node, beside_others=name in ARM_NODES)
+        graph.add_node(name, cast(Any, at_home))  # langgraph types a node by protocols of its own
     graph.add_edge(START, "state")
     graph.add_conditional_edges("state", _after, ["decide", "state", *ARM_NODES, "route", END])
     graph.add_edge("decide", "act")

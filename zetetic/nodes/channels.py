@@ -47,6 +47,11 @@ def as_directives(given: Sequence[Any] | str | None) -> list[Any]:
     return [given] if isinstance(given, str) else list(given or ())
 
 
+def run_in_hand(left: str | None, right: str | None) -> str:
+    """The run that a thread works on: the one named last. Workers and arms that fork together name the same."""
+    return right or left or ""
+
+
 class Input(TypedDict, total=False):
     """What a run is asked: the objective, or the last human message if there is none."""
 
@@ -56,7 +61,7 @@ class Input(TypedDict, total=False):
     scope: str
     exclusions: list[str]
     directives: Annotated[list[str], pending_directives]
-    run_id: str
+    run_id: Annotated[str, run_in_hand]
     """An id of the caller's own for a new run; chosen by code if not given."""
 
 
@@ -66,7 +71,7 @@ class Output(TypedDict, total=False):
     report: str
     status: str
     stop_reason: str
-    run_id: str
+    run_id: Annotated[str, run_in_hand]
     claims: list[dict[str, Any]]
     sources: list[dict[str, Any]]
     gaps: list[dict[str, Any]]
@@ -85,7 +90,7 @@ class Channels(TypedDict, total=False):
     exclusions: list[str]
     directives: Annotated[list[str], pending_directives]
 
-    run_id: str
+    run_id: Annotated[str, run_in_hand]
     worker: str
     """Whose turns these are; '' is the lead, the only one where there is no fleet (D51)."""
     fleet: bool

@@ -42,6 +42,10 @@ INSTRUCTIONS = {
         "three to eight sub-questions of q_001 with criteria and priorities, all in this turn. If the objective is a "
         "single question, call frontier_next with atomic_reason instead of adding questions."
     ),
+    "questions": (
+        "Plan: the criteria stand above. Now add_question for three to eight sub-questions of q_001 with criteria and "
+        "priorities, all in this turn; or, if the objective is a single question, frontier_next with atomic_reason."
+    ),
     "unblock": (
         "Only blocked questions are left: rewrite_question, drop_dependency or prune_branch for each of those "
         "listed as blocked."
@@ -206,7 +210,7 @@ def now_text(base: Research, r: Research, at: datetime, shown: Sequence[str] = (
         lines.append(f"Question: [q_001] {flat(r.objective)}")
         if turn.detail == "unblock":
             lines += [f"Blocked: [{q.id}] {neutral(q.question)}" for q in stuck_on_blocked(r)]
-        lines.append(INSTRUCTIONS[turn.detail or "expand"])
+        lines.append(INSTRUCTIONS["questions" if r.criteria and turn.detail != "unblock" else turn.detail or "expand"])
     elif turn.stage == "synthesizing":
         lines += synthesis_lines(r)
         lines.append(INSTRUCTIONS["synthesizing"])

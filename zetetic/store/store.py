@@ -15,7 +15,7 @@ from zetetic.state.decision import Accepted, Decide, Decision
 from zetetic.state.events import Event
 from zetetic.state.research import Research
 
-from . import journal, leases, notes_versions, reads
+from . import forks, journal, leases, notes_versions, reads
 from .database import Database
 from .errors import Conflict, StoreError
 from .journal import JournalEntry, StoredEffect, StoredPage
@@ -108,6 +108,21 @@ class Store:
     async def log(self, run_id: str, after: int = 0) -> list[LogEntry]:
         """The events of a run after a position, with who wrote them under which step key (the fork rule)."""
         return await self._database.read(lambda connection: self._log.entries(connection, run_id, after))
+
+    async def has_gone_on(self, run_id: str, after: int, worker: str, step_key: str) -> bool:
+        """Whether a worker's log goes on beyond a position under another step than this one (the fork rule)."""
+        return await self._database.read(
+            lambda connection: forks.has_gone_on(connection, run_id, after, worker, step_key)
+        )
+
+    async def fork(self, run_id: str, at: int, new_id: str) -> Research:
+        """A run with the events of another one up to a position; the one that stands where it was forked before.
+
+        Raises StoreError where there is no such run or position.
+        """
+        research = await self._database.write(lambda connection: forks.fork(connection, self._log, run_id, at, new_id))
+        self._log.keep(new_id, research)
+        return research
 
     async def execute(
         self,

@@ -1,0 +1,64 @@
+"""The fork rule: a step that goes on from an earlier checkpoint works on a run of its own (LANGGRAPH: Replay and fork).
+
+A checkpoint carries the position of the log that it saw. Where this worker's log goes on beyond it under another step,
+somebody went back in time: by an edited state, by a checkpoint's id, in Studio. What the run did later stays as it is,
+and the step gets a copy of the log up to that position. A step that is run again after a crash has the key it had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+from langgraph.runtime import Runtime
+
+from .channels import Channels
+from .context import Context
+from .keys import step_key
+from .workbench import Workbench, bench_of
+
+Node = Callable[[Channels, Runtime[Context]], Awaitable[dict[str, Any]]]
+
+
+def rooted(node: Node, *, beside_others: bool = False) -> Node:
+    """A node that looks first whether it has to work on a fork, and leaves word of how far the log was.
+
+    `beside_others`: it runs side by side with other nodes, which must not all write one channel.
+    """
+
+    @wraps(node)
+    async def run(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
+        bench = await bench_of(runtime)
+        forked = await fork_of(bench, channels, step_key(runtime))
+        update = await node({**channels, "run_id": forked} if forked else channels, runtime)
+        if forked:
+            update.setdefault("run_id", forked)
+        run_id = update.get("run_id") or channels.get("run_id") or ""
+        if run_id and not beside_others and "log_head" not in update:
+            update["log_head"] = await bench.store.head(run_id)
+        return update
+
+    return run
+
+
+async def fork_of(bench: Workbench, channels: Channels, step: str, basis: str = "") -> str:
+    """The run to work on in place of the one in the channels, opened if it is not yet; '' where there is no fork.
+
+    Its id follows from where it branches off, so that a step that is killed and run again finds it. `basis` stands for
+    the step where several workers branch off together.
+    """
+    run_id, head = channels.get("run_id") or "", channels.get("log_head") or 0
+    if not run_id or not head or (channels.get("objective") or "").strip():
+        return ""
+    if not await bench.store.has_gone_on(run_id, head, channels.get("worker") or "", step):
+        return ""
+    return await forked(bench, run_id, head, basis or step)
+
+
+async def forked(bench: Workbench, run_id: str, head: int, basis: str) -> str:
+    """The id of the run that branches off here, opened if it is not yet."""
+    new_id = uuid5(NAMESPACE_URL, f"zetetic-fork:{run_id}@{head}|{basis}").hex[:16]
+    await bench.store.fork(run_id, head, new_id)
+    return new_id

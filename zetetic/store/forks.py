@@ -1,0 +1,53 @@
+"""A new run with the log of another one up to a position: what a step does that goes on from the past."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from zetetic.state.events import RunOpened
+from zetetic.state.research import Research
+
+from . import storage
+from .errors import StoreError
+from .log import Log
+
+
+async def has_gone_on(connection: AsyncConnection, run_id: str, after: int, worker: str, step_key: str) -> bool:
+    """Whether a worker's log goes on beyond a position under another step than this one.
+
+    Events without a step key, such as a person's directive or the count of a paid call, say nothing of that.
+    """
+    table = storage.events
+    beyond = (
+        select(table.c.seq)
+        .where(table.c.run_id == run_id, table.c.seq > after, table.c.worker == worker)
+        .where(table.c.step_key.not_in(("", step_key)))
+        .limit(1)
+    )
+    return (await connection.execute(beyond)).first() is not None
+
+
+async def fork(connection: AsyncConnection, log: Log, run_id: str, at: int, new_id: str) -> Research:
+    """The run `new_id` with the events of `run_id` up to `at`; as it stands where it was forked before.
+
+    Raises StoreError where there is no such run or position.
+    """
+    if await log.head(connection, new_id):
+        return await log.at_head(connection, new_id)
+    head = await log.head(connection, run_id)
+    if not 1 <= at <= head:
+        raise StoreError(f"Run {run_id} has {head} events; there is no position {at} to go on from.")
+    entries = await log.entries(connection, run_id, 0, at)
+    after = Research()
+    for worker, group in groupby(entries, key=lambda entry: entry.worker):
+        events = [
+            e.event.model_copy(update={"run_id": new_id, "forked_from": f"{run_id}@{at}"})
+            if isinstance(e.event, RunOpened)
+            else e.event
+            for e in group
+        ]
+        after, _ = await log.append(connection, new_id, after, events, worker=worker)
+    return after
