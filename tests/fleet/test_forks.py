@@ -158,7 +158,7 @@ async def test_a_fleet_that_goes_back_in_time_is_one_new_run(home: Path) -> None
         assert first["status"] == "complete"
         before = await log_of(bench, first["run_id"])
         for node in ("worker", "lead"):
-            point = [s for s in await history(graph) if node in s.next and s.values.get("run_id")][0]
+            point = next(s for s in await history(graph) if node in s.next and s.values.get("run_id"))
             edited = await graph.aupdate_state(point.config, {"account": f"gone back to {node}"}, as_node="lead") \
                 if node == "worker" else point.config  # fmt: skip
             done = await graph.ainvoke(None, edited, context=bench.context, durability="sync")

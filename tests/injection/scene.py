@@ -59,8 +59,11 @@ _ORDER = re.compile(r"CALL (\w+) (\{.*?\}) END")
 
 
 def order(name: str, /, **args: Any) -> str:
-    """An order in a text, as the obedient models read it. {SECRET} stands for what they are to send out."""
-    return f"CALL {name} {json.dumps(args)} END"
+    """An order in a text, as the obedient models read it. {SECRET} stands for what they are to send out.
+
+    Tags are written so that they come back to life in the model's arguments.
+    """
+    return f"CALL {name} {json.dumps(args).replace('<', chr(92) + 'u003c')} END"
 
 
 def orders_in(messages: Iterable[BaseMessage]) -> list[dict[str, Any]]:

@@ -1,7 +1,6 @@
 """What choosing among the links of a page can tell its server: bounded, and measured here."""
 
 import math
-from collections.abc import AsyncIterator
 
 import pytest
 from graph.rig import plan, search
@@ -30,9 +29,9 @@ class Maze(dict[str, bytes]):
 
 
 @pytest.fixture
-async def maze(scene: Scene) -> AsyncIterator[Scene]:
+async def maze(scene: Scene) -> Scene:
     scene.evil.routes = Maze()
-    yield scene
+    return scene
 
 
 def spelling(secret: str) -> ScriptedModel:

@@ -378,9 +378,9 @@ def test_the_whole_items_of_a_cut_off_list_are_kept(sent: str, lists: dict[str, 
 
 
 def test_of_a_tool_that_takes_entries_the_whole_ones_of_a_cut_off_call_are_taken() -> None:
-    sent = ("c1", "search", '{"claims": [{"text": "a"}, {"text": "b"}, {"te')
-    cut = repair(raw(sent, finish_reason="length"), allowed=ALLOWED, known=KNOWN, key="k", in_parts=["search"])
-    assert asked(cut) == [("search", {"claims": [{"text": "a"}, {"text": "b"}]})]
+    sent = ("c1", "web_search", '{"claims": [{"text": "a"}, {"text": "b"}, {"te')
+    cut = repair(raw(sent, finish_reason="length"), allowed=ALLOWED, known=KNOWN, key="k", in_parts=["web_search"])
+    assert asked(cut) == [("web_search", {"claims": [{"text": "a"}, {"text": "b"}]})]
     assert (cut.truncated, cut.calls[0].id, len(cut.errors)) == (True, "c1", 1)
     assert "Send only the rest" in cut.errors[0].message
     assert cut.errors[0].id not in ("", "c1")
@@ -415,9 +415,9 @@ SCHEMA = {
     ids=["beside", "within", "free", "misspelt", "misspelt within"],
 )
 def test_keys_that_the_model_made_up_are_left_out(sent: Any, kept: Any, invented: bool) -> None:
-    answer = raw(("c1", "search", json.dumps(sent)))
-    repaired = repair(answer, allowed=ALLOWED, known=KNOWN, key="k", schemas={"search": SCHEMA})
-    assert asked(repaired) == [("search", kept)]
+    answer = raw(("c1", "web_search", json.dumps(sent)))
+    repaired = repair(answer, allowed=ALLOWED, known=KNOWN, key="k", schemas={"web_search": SCHEMA})
+    assert asked(repaired) == [("web_search", kept)]
     assert repaired.repairs == (("invented keys left out",) if invented else ())
 
 

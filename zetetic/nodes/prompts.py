@@ -54,6 +54,10 @@ INSTRUCTIONS = {
         "Work on this question to meet its criteria. Search, fetch, record, cross-check, challenge, then "
         "resolve_question; or retry_question with another query if the pages did not answer it."
     ),
+    "searching": (
+        "Nothing was searched for this question yet: start with web_search, a few words a query; several queries go into "
+        "one turn."
+    ),
     "challenging": (
         "Challenges are open: run each registered query with web_search and its challenge_id, read what it finds, and "
         "record_challenge_result for all of them; update the claims; then resolve_question or go on."
@@ -191,6 +195,13 @@ def question_text(base: Research, r: Research, question: Question, shown: Collec
     return "\n".join(lines)
 
 
+def _untouched(r: Research, question: Question) -> bool:
+    """Whether there is nothing yet to answer a question from: then there is one thing to do, and a small model does
+    best if it is told only that."""
+    answered = any(child.answer for child in r.children(question.id))
+    return not (r.queries.get(question.id) or r.claims_of(question.id) or answered or r.dependencies.get(question.id))
+
+
 def directive_lines(r: Research) -> list[str]:
     """Directives delivered in this attempt, verbatim, above what the loop concluded (A24)."""
     number = r.attempt.number if r.attempt else -1
@@ -205,7 +216,7 @@ def now_text(base: Research, r: Research, at: datetime, shown: Sequence[str] = (
     lines = [*directive_lines(r), f"# Now\nStage: {turn.stage}"]
     if turn.stage in ("acting", "challenging") and r.current is not None:
         lines.append(question_text(base, r, r.current, {line for text in shown for line in text.split("\n")}))
-        lines.append(INSTRUCTIONS[turn.stage])
+        lines.append(INSTRUCTIONS["searching" if turn.stage == "acting" and _untouched(r, r.current) else turn.stage])
     elif turn.stage == "planning":
         lines.append(f"Question: [q_001] {flat(r.objective)}")
         if turn.detail == "unblock":

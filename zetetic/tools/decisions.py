@@ -210,7 +210,7 @@ def decide_call(research: Research, name: str, call: Call) -> Decision:
         return refuse(f"{name} is not allowed while {research.turn.stage}; allowed now: {', '.join(sorted(allowed))}.")
     if research.attempt is not None and research.attempt.ended:
         return refuse("The attempt has ended and is being evaluated; nothing more is done in this turn.")
-    return DECISIONS[name](research, call)
+    decision = DECISIONS[name](research, call)
     if isinstance(decision, Accepted):  # what is told may hold the words of a page
         return replace(decision, message=neutral(decision.message))
     return refuse(*map(neutral, decision.missing))
