@@ -29,8 +29,11 @@ def pages(count: int) -> dict[str, FixturePage]:
 class Crew:
     """What every worker and the lead answer, by what the prompt asks; `before` sees each prompt first."""
 
-    def __init__(self, count: int, before: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, count: int, before: Callable[[str], None] | None = None, address: str = "https://basin{}.org/depth"
+    ) -> None:
         self.count = count
+        self.address = address
         self.before = before or (lambda prompt: None)
 
     def __call__(self, messages: list[BaseMessage], tools: list[dict[str, Any]]) -> AIMessage:
@@ -59,7 +62,7 @@ class Crew:
                              claim_ids=_claims(messages), why_unverified="one page each",
                              why_unchallenged="each was read"))  # fmt: skip
         question, number = found[1], int(found[2])
-        url, said = f"https://basin{number}.org/depth", f"Basin {number} is {number + 10} metres deep."
+        url, said = self.address.format(number), f"Basin {number} is {number + 10} metres deep."
         told = "\n".join(m.text for m in messages)
         recorded = re.search(rf"\[(c_\d+)\] \w+ +{re.escape(said)}", told)
         if recorded:
