@@ -335,7 +335,7 @@ async def play(script: Script, *, home: str | None = None, **bounds: Any) -> Don
     steps = script.worker()
 
     def work(messages: list[BaseMessage], tools: list[dict[str, Any]]) -> AIMessage:
-        if "\nStage: consolidating" in messages[-1].text:  # a turn of the loop's own, outside the script
+        if messages[-1].text.startswith("Stage: consolidating"):  # a turn of the loop's own, outside the script
             return turn(call("notes_scratch", text="nothing to merge"))
         return next(steps)
 
