@@ -238,7 +238,7 @@ async def test_titles_addresses_and_messages_of_a_page_are_told_on_one_line(scen
     assert result.status == "complete"
     assert scene.evil.paths == ["/heights", "/login"]
     told = "".join(text_of(prompt) for prompt in scene.prompts)
-    assert "could not be read (junk): The page is no evidence: its title says" in told
+    assert "could not be read (junk): " in told
 
 
 @pytest.mark.rule("D30", "D31")

@@ -509,7 +509,7 @@ def test_planning_changes_the_frontier_and_searches_nothing() -> None:
 @pytest.mark.rule("D25", "D41")
 def test_acting_has_everything_but_the_report() -> None:
     assert tools_in("acting") == {
-        *("web_search", "fetch_page"),
+        *("web_search", "fetch_page", "query"),
         *("frontier_next", "frontier_view", "add_question", "reopen_question", "set_priority", "prune_branch"),
         *("rewrite_question", "drop_dependency", "resolve_question", "retry_question"),
         *("notes_append", "notes_update", "notes_scratch", "notes_read"),

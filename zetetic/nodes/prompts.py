@@ -55,8 +55,7 @@ INSTRUCTIONS = {
         "resolve_question; or retry_question with another query if the pages did not answer it."
     ),
     "searching": (
-        "Nothing was searched for this question yet: start with web_search, a few words a query; several queries go into "
-        "one turn."
+        "Nothing was searched for this question yet: start with web_search, a few words a query, several in one turn."
     ),
     "challenging": (
         "Challenges are open: run each registered query with web_search and its challenge_id, read what it finds, and "
