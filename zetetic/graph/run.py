@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
@@ -35,6 +35,8 @@ from .wiring import build_graph
 
 Progress = Callable[[dict[str, Any], Research], None]
 """Called after each node that closed a turn or an attempt, with its channel update and the research as it stands."""
+
+T = TypeVar("T")
 
 TURN_ENDS = frozenset({"state", "update", "route"})
 
@@ -83,7 +85,7 @@ async def aresearch(
         if await bench.store.exists(chosen):
             raise SetupError(f"There is a run {chosen!r} already: resume it, or take another id.")
         async with leased(bench, chosen):
-            return await _drive(bench, chosen, start, control, progress)
+            return await drive(bench, chosen, start, control, progress)
 
 
 async def aresume(
@@ -117,27 +119,28 @@ async def aresume(
                 ),
                 reason="resume",
             )
-            if isinstance(done.decision, Refusal) and not await _cut_off(bench, run_id):
+            if isinstance(done.decision, Refusal) and not await is_cut_off(bench, run_id):
                 raise SetupError(" ".join(done.decision.missing))
-            return await _drive(bench, run_id, None, control, progress)
+            return await drive(bench, run_id, None, control, progress)
 
 
-async def _cut_off(bench: Workbench, run_id: str) -> bool:
+async def is_cut_off(bench: Workbench, run_id: str) -> bool:
     """Whether a step is left to do: a process that died right after its run had ended in the log leaves the last one,
     which writes the run folder."""
     async with saver_of(bench.context) as saver:
         r = await bench.store.load(run_id)
         graph = graph_of(r.loop, r.thresholds.max_parallel).compile(checkpointer=saver)
-        return bool((await graph.aget_state({"configurable": {"thread_id": run_id}})).next)
+        return bool((await graph.aget_state({"configurable": {"thread_id": run_id}})).tasks)
 
 
-async def _drive(
+async def drive(
     bench: Workbench,
     run_id: str,
     start: Any,
     control: RunControl | None,
     progress: Progress | None,
 ) -> ResearchResult:
+    """Takes a run that is leased to its end, from `start` or from where its thread stands."""
     # The bounds of a run that was opened are the run's own, extensions included (A17).
     known = await bench.store.load(run_id) if await bench.store.exists(run_id) else None
     bounds = known.thresholds if known is not None else bench.thresholds
@@ -149,16 +152,17 @@ async def _drive(
     async with saver_of(bench.context) as saver:
         graph = graph_of(loop, bounds.max_parallel).compile(checkpointer=saver, name="zetetic")
         snapshot = await graph.aget_state(config)
-        if start is None and not snapshot.next:
+        # `next` leaves out a task whose results are stored, although its step was not closed yet.
+        if start is None and not snapshot.tasks:
             # The last invocation came to an end, or never began: go on from the log with a step of its own.
             start = {"run_id": run_id}
         try:
-            async for _, mode, chunk in graph.astream(
+            async for *_, mode, chunk in graph.astream(
                 start,
                 config,
                 context=bench.context,
                 stream_mode=["updates"],
-                subgraphs=True,
+                subgraphs=bounds.max_parallel > 1,  # a fleet's turns are its workers'
                 durability="sync",
                 control=control,
             ):
@@ -208,19 +212,20 @@ def research(objective: str, **options: Any) -> ResearchResult:
 
     Raises RuntimeError inside a running loop: await `aresearch` there.
     """
-    return _in_new_loop(lambda: aresearch(objective, **options), "aresearch")
+    return in_new_loop(lambda: aresearch(objective, **options), "aresearch")
 
 
 def resume(run_id: str, **options: Any) -> ResearchResult:
     """`aresume` for code without an event loop; takes the same arguments."""
-    return _in_new_loop(lambda: aresume(run_id, **options), "aresume")
+    return in_new_loop(lambda: aresume(run_id, **options), "aresume")
 
 
-def _in_new_loop(work: Callable[[], Any], name: str) -> ResearchResult:
+def in_new_loop(work: Callable[[], Coroutine[Any, Any, T]], name: str) -> T:
+    """What `work` brings, for code without an event loop. Raises RuntimeError inside one, naming what to await."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return cast(ResearchResult, asyncio.run(work()))
+        return asyncio.run(work())
     raise RuntimeError(f"An event loop is running here: use `await zetetic.{name}(…)`.")
 
 
