@@ -6,12 +6,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from zetetic.graph.batch import abatch
     from zetetic.graph.checkpointers import postgres_saver, sqlite_saver
     from zetetic.graph.fleet import build_fleet
+    from zetetic.graph.forking import afork, fork
     from zetetic.graph.result import ResearchResult
     from zetetic.graph.run import aresearch, aresume, open_store, research, resume
     from zetetic.graph.simple import build_simple_graph
     from zetetic.graph.wiring import build_graph
+    from zetetic.graph.working import awork
     from zetetic.models import ModelError
     from zetetic.nodes.context import Context
     from zetetic.nodes.workbench import SetupError, workbench
@@ -28,11 +31,15 @@ _HOMES = {
     "Store": "store",
     "StoreError": "store",
     "Thresholds": "state.thresholds",
+    "abatch": "graph.batch",
+    "afork": "graph.forking",
     "aresearch": "graph.run",
     "aresume": "graph.run",
+    "awork": "graph.working",
     "build_fleet": "graph.fleet",
     "build_graph": "graph.wiring",
     "build_simple_graph": "graph.simple",
+    "fork": "graph.forking",
     "open_store": "graph.run",
     "postgres_saver": "graph.checkpointers",
     "research": "graph.run",
@@ -51,11 +58,15 @@ __all__ = [
     "Store",
     "StoreError",
     "Thresholds",
+    "abatch",
+    "afork",
     "aresearch",
     "aresume",
+    "awork",
     "build_fleet",
     "build_graph",
     "build_simple_graph",
+    "fork",
     "open_store",
     "postgres_saver",
     "research",

@@ -1,13 +1,16 @@
 """Whole runs on each kind of database: side by side, over lost connections, on a full disk, without a secret told."""
 
 import asyncio
+import itertools
 import logging
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +18,10 @@ from typing import Any
 
 import pytest
 from graph.rig import OBJECTIVE, Rig, arms, whole, worker
+from graph.side_by_side import BRIEF, BRIEF_BOUNDS, brief
 from langchain_core.messages import BaseMessage
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from postgres_plugin import PostgresServer
 from store.cutting import Cutter
 from store.stories import rows
@@ -27,7 +33,6 @@ from zetetic.store import StoreError
 from zetetic.store import postgres as store_module
 
 TESTS = Path(__file__).parent.parent
-RUNS = 20
 
 
 def as_undisturbed(result: ResearchResult) -> None:
@@ -45,39 +50,46 @@ def database(request: pytest.FixtureRequest) -> str | None:
     return request.getfixturevalue("postgres_address") if request.param == "postgres" else None
 
 
+async def rest_of(context: Context, run_id: str) -> Rig:
+    """A rig whose worker takes up the script after the answers that are stored: one in flight is asked for again."""
+    async with open_store(context) as store:
+        calls = await store.calls(run_id) if await store.exists(run_id) else []
+    answered = sum(call.role != "evaluator" for call in calls)
+    return Rig(Path(context.home), worker(whole()[answered:]))
+
+
 # side by side
+
+
+def as_alone(result: ResearchResult) -> None:
+    assert (result.status, result.stop_reason, result.research.turns) == ("reported", "breaker:iterations", 2)
+    assert result.usage["calls"] == 2
 
 
 @pytest.mark.rule("D49")
 async def test_twenty_runs_side_by_side_in_one_process_end_as_alone(home: Path, database: str | None) -> None:
     """Each with a context of its own, so that each opens the store anew."""
-    rigs = [Rig(home, worker(whole())) for _ in range(RUNS)]
-    contexts = [rig.context(database=database) for rig in rigs]
-    results = await asyncio.gather(
-        *(aresearch(OBJECTIVE, context=context, run_id=f"r{n}") for n, context in enumerate(contexts))
-    )
-    for result in results:
-        as_undisturbed(result)
+    contexts = [brief(home, database=database) for _ in range(20)]
+    runs = (aresearch(OBJECTIVE, context=context, run_id=f"r{n}") for n, context in enumerate(contexts))
+    for result in await asyncio.gather(*runs):
+        as_alone(result)
     async with open_store(contexts[0]) as store:
-        assert {run.status for run in await store.runs()} == {"complete"}
-        assert len(await store.runs()) == RUNS
+        assert [run.status for run in await store.runs()] == ["reported"] * 20
 
 
 @pytest.mark.rule("D49")
-async def test_fifty_runs_side_by_side_keep_to_the_pools(
-    postgres: PostgresServer, postgres_address: str, home: Path
-) -> None:
+async def test_fifty_runs_side_by_side_keep_to_the_pools(postgres_address: str, home: Path) -> None:
     """They share the store's pool and the savers', since they share a context."""
-    steps: dict[str, Any] = {}
+    asked: Counter[str] = Counter()
 
     def script(messages: list[BaseMessage], tools: list[dict[str, Any]]) -> Any:
-        run = next(f"run {n} " for n in range(50) if f"(run {n} )" in str(messages[1].text))
-        mine = steps.setdefault(run, whole())
-        return mine.pop(0)
+        (run,) = set(re.findall(r"\(run \d+\)", str(messages[1].text)))
+        asked[run] += 1
+        return BRIEF[asked[run] - 1]
 
     model = worker([])
     model.script = script
-    context = Rig(home, model).context(database=postgres_address)
+    context = Rig(home, model).context(database=postgres_address, **BRIEF_BOUNDS)
     most = 0
 
     def watch(update: dict[str, Any], research: Any) -> None:
@@ -85,16 +97,14 @@ async def test_fifty_runs_side_by_side_keep_to_the_pools(
         counted = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'zetetic'"
         most = max(most, rows(postgres_address, counted)[0][0])
 
-    runs = (
-        aresearch(f"{OBJECTIVE} (run {n} )", context=context, progress=watch if n == 0 else None) for n in range(50)
-    )
+    runs = (aresearch(f"{OBJECTIVE} (run {n})", context=context, progress=None if n % 10 else watch) for n in range(50))
     for result in await asyncio.gather(*runs):
-        as_undisturbed(result)
+        as_alone(result)
     assert 2 <= most <= store_module.POOL + saver_module.POOL
 
 
 @pytest.mark.rule("D49")
-async def test_two_processes_with_ten_runs_each_share_the_files(home: Path, database: str | None) -> None:
+async def test_two_processes_with_several_runs_each_share_a_database(home: Path, database: str | None) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent)])}
     started = [
         await asyncio.create_subprocess_exec(
@@ -107,7 +117,7 @@ async def test_two_processes_with_ten_runs_each_share_the_files(home: Path, data
     ]
     for process in started:
         said, trouble = await process.communicate()
-        assert (process.returncode, said.decode().split()) == (0, ["complete"] * 10), trouble.decode()[-2000:]
+        assert (process.returncode, said.decode().split()) == (0, ["reported"] * 10), trouble.decode()[-2000:]
     async with open_store(Context(home=str(home), database=database)) as store:
         assert len(await store.runs()) == 20
 
@@ -188,8 +198,8 @@ async def test_a_server_that_stays_away_ends_the_run_in_words_and_it_is_resumed(
             await aresearch(OBJECTIVE, context=context, run_id="victim", progress=stop)
     own_server.start()
     await asyncio.sleep(1)  # the lease that could not be given back runs out
-    as_undisturbed(await aresume("victim", context=context))
-    assert (len(rig.worker.prompts), len(rig.evaluator.prompts)) == (10, 8)
+    rest = await rest_of(context, "victim")
+    as_undisturbed(await aresume("victim", context=rest.context(database=context.database)))
 
 
 # room and rights
@@ -227,7 +237,7 @@ def assert_sound(home: Path) -> None:
 
 
 @pytest.mark.rule("D49", "D54")
-@pytest.mark.parametrize("kilobytes", [700, 900, 1100, 1300])
+@pytest.mark.parametrize("kilobytes", [900, 1100])
 async def test_a_full_disk_ends_the_run_in_words_and_it_goes_on_when_there_is_room(
     mounted: Mounted, kilobytes: int
 ) -> None:
@@ -236,16 +246,14 @@ async def test_a_full_disk_ends_the_run_in_words_and_it_goes_on_when_there_is_ro
     context = rig.context(lease_seconds=1)
     with pytest.raises((StoreError, OSError), match=r"disk is full\. What was stored is kept; free some room|No space"):
         await aresearch(OBJECTIVE, context=context, run_id="victim")
-    paid = len(rig.worker.prompts)
     mounted("size=32m")
     assert_sound(home)
     async with open_store(context) as store:
-        known = await store.exists("victim")
         stored = len(await store.calls("victim"))
-        assert stored >= paid + len(rig.evaluator.prompts) - 5
-    await asyncio.sleep(1)
-    if known:
-        as_undisturbed(await aresume("victim", context=context))
+    assert stored >= len(rig.worker.prompts) + len(rig.evaluator.prompts) - 4  # those in flight at most
+    await asyncio.sleep(1)  # the lease that could not be given back runs out
+    rest = await rest_of(context, "victim")
+    as_undisturbed(await aresume("victim", context=rest.context()))
     assert_sound(home)
 
 
@@ -255,7 +263,7 @@ async def test_a_disk_that_takes_no_writes_is_told_and_nothing_is_lost(mounted: 
     mounted("ro")
     with pytest.raises(StoreError, match="cannot be written"):
         await aresearch(OBJECTIVE, context=Rig(home, worker(whole())).context())
-    with pytest.raises(StoreError, match="cannot be (written|opened|used)"):
+    with pytest.raises(StoreError, match=r"cannot be (written|opened|used)"):
         async with sqlite_saver(home / "checkpoints.db"):
             pass
     mounted("rw")
@@ -295,11 +303,15 @@ asyncio.run(main())
         await asyncio.create_subprocess_exec(
             *(sys.executable, "-W", "error", "-c", program, postgres_address), env=paths, stderr=asyncio.subprocess.PIPE
         )
-        for _ in range(4)
+        for _ in range(3)
     ]
     for process in started:
         _, trouble = await process.communicate()
         assert (process.returncode, trouble.decode()) == (0, "")
+
+
+def texts_below(folder: Path) -> list[str]:
+    return [path.read_text(encoding="utf-8") for path in folder.rglob("*") if path.is_file()]
 
 
 @pytest.mark.rule("D49")
@@ -316,8 +328,34 @@ async def test_a_password_in_the_address_is_told_nowhere(
         with pytest.raises(SetupError) as unknown:
             await aresume("nobody", context=context)
     told = [caplog.text, repr(context), str(context), str(unknown.value), context.database_shown]
-    told += [path.read_text(encoding="utf-8") for path in home.rglob("*") if path.is_file()]
+    told += await asyncio.to_thread(texts_below, home)
     dump = [str(Path(postgres.server.bin_path) / "pg_dump"), postgres_address]
     told.append((await asyncio.to_thread(subprocess.check_output, dump)).decode("latin-1"))
     assert [text[:200] for text in told if plain in text or secret in text] == []
     assert "ann:***@" in repr(context)
+
+
+@pytest.mark.rule("D54")
+@pytest.mark.parametrize("puts", [4, 15, 31])
+async def test_a_step_that_was_done_and_not_closed_is_closed_by_the_resume(
+    home: Path, database: str | None, puts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its results are stored, its checkpoint is not: the thread is neither at its end nor to be begun anew."""
+    rig = Rig(home, worker(whole()))
+    context = rig.context(database=database)
+    saver = AsyncSqliteSaver if database is None else AsyncPostgresSaver
+    put, seen = saver.aput, itertools.count(1)
+
+    async def failing(self: Any, *arguments: Any) -> Any:
+        if next(seen) == puts:
+            raise StoreError("no room")
+        return await put(self, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(saver, "aput", failing)
+        with pytest.raises(StoreError, match="no room"):
+            await aresearch(OBJECTIVE, context=context, run_id="victim")
+    rest = await rest_of(context, "victim")
+    as_undisturbed(await aresume("victim", context=rest.context(database=database)))
+    async with open_store(context) as store:
+        assert [run.run_id for run in await store.runs()] == ["victim"]

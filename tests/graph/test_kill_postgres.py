@@ -1,4 +1,4 @@
-"""SIGKILL of a real process whose log and checkpoints are in PostgreSQL: resumed in another, it ends as it would have."""
+"""SIGKILL of a real process whose log and checkpoints are in PostgreSQL: resumed in another, it ends the same."""
 
 import asyncio
 import os

@@ -9,10 +9,12 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from store.stories import rows
 
 from zetetic.state.thresholds import Thresholds
 
@@ -60,6 +62,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(home: Path) -> Iterator[Server]:
+    with serving(home) as running:
+        yield running
+
+
+@contextmanager
+def serving(home: Path, **more: str) -> Iterator[Server]:
+    """A server with these settings besides, until the end of the block."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -71,7 +80,7 @@ def server(home: Path) -> Iterator[Server]:
     with (
         log.open("wb") as output,
         subprocess.Popen(
-            [*command, "--config", str(config)], cwd=home, env=environment(home), stdout=output, stderr=output
+            [*command, "--config", str(config)], cwd=home, env=environment(home) | more, stdout=output, stderr=output
         ) as process,
     ):
         try:
@@ -155,6 +164,35 @@ def test_the_example_runs_through_the_server(server: Server, home: Path) -> None
     assert state["next"] == []
     assert state["values"]["report"] == final["report"]
     assert "## Sources" in (home / final["run_id"] / "report.md").read_text(encoding="utf-8")
+
+
+def test_its_checkpoints_are_in_the_home(server: Server, home: Path) -> None:
+    thread = server.ask("POST", "/threads", {})["thread_id"]
+    assert_checkpoints(server, thread, str(home / "checkpoints.db"))
+
+
+def test_with_a_postgres_address_log_and_checkpoints_are_there(postgres_address: str, tmp_path: Path) -> None:
+    with serving(tmp_path, ZETETIC_DATABASE=postgres_address) as server:
+        thread = server.ask("POST", "/threads", {})["thread_id"]
+        assert_checkpoints(server, thread, postgres_address)
+    assert rows(postgres_address, "SELECT status FROM research_runs") == [("reported",)]
+    assert not list(tmp_path.glob("*.db"))
+
+
+def assert_checkpoints(server: Server, thread: str, database: str) -> None:
+    """Lets a brief run leave its checkpoints there, and reads its state back through the server."""
+    question = "What is the installed capacity of the Kestrow barrage?"
+    body = {
+        "assistant_id": "zetetic",
+        "input": {"objective": question},
+        "context": {"max_turns": 3},
+        "durability": "sync",
+    }
+    final = server.ask("POST", f"/threads/{thread}/runs/wait", body, seconds=RUN_SECONDS)
+    assert final["status"] == "reported", final
+    assert rows(database, "SELECT count(*) > 10 FROM checkpoints WHERE thread_id = ?", thread) in ([(1,)], [(True,)])
+    assert server.ask("GET", f"/threads/{thread}/state")["values"]["report"] == final["report"]
+    assert len(server.ask("POST", f"/threads/{thread}/history", {"limit": 5})) == 5
 
 
 def test_a_context_given_through_the_server_reaches_the_run(server: Server) -> None:

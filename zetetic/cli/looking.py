@@ -60,12 +60,17 @@ async def show_status(run_id: str | None, given: dict[str, Any], *, as_json: boo
                     "status": research.status,
                     "phase": research.phase,
                     "stop_reason": research.stop_reason,
+                    "forked_from": research.forked_from,
                     "summary": final_summary(research),
                     "loop": loop_view(research, at),
                 }
             )
             return 0
-        lines = [f"Run {research.run_id}", *summary_lines(research), f"{_counted(research)}{frontier_counts(research)}"]
+        lines = [
+            f"Run {research.run_id}{_origin(research)}",
+            *summary_lines(research),
+            f"{_counted(research)}{frontier_counts(research)}",
+        ]
         lines.append(f"Spent: turn {research.turns} of {research.thresholds.max_turns} | {spent(research, at)}")
         folder = Path(context.home) / research.run_id
         lines += [f"Run folder: {folder}"] if folder.is_dir() else []
@@ -73,6 +78,12 @@ async def show_status(run_id: str | None, given: dict[str, Any], *, as_json: boo
             lines.append(f"To go on: {resume_command(research, context)}")
         give("\n".join(lines))
     return 0
+
+
+def _origin(research: Research) -> str:
+    """Where a fork comes from, such as `, forked from 1f2e3d4c5b6a at event 41`; '' for a run of its own."""
+    run, _, position = research.forked_from.partition("@")
+    return f", forked from {run} at event {position}" if run else ""
 
 
 def _counted(research: Research) -> str:
@@ -121,7 +132,13 @@ async def show_part(run_id: str, what: str, given: dict[str, Any], *, as_json: b
             if not has_report(research):
                 raise UserError(f"The run {run_id} is {research.status} and has no report yet.")
             text = render_report(research)
-            give_json({"run_id": run_id, "status": research.status, "report": text}) if as_json else give(text)
+            if as_json:
+                told = {"run_id": run_id, "status": research.status, "forked_from": research.forked_from}
+                give_json({**told, "report": text})
+                return 0
+            give(text)
+            if origin := _origin(research):
+                say(f"Run {run_id}{origin}")
             return 0
         part = await PARTS[what](store, research)
     if as_json:

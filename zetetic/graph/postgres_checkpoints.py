@@ -23,7 +23,6 @@ from zetetic.store.postgres import (
     LONGEST_PAUSE,
     LOST_SECONDS,
     POOL,
-    POOL_SECONDS,
     conninfo,
     in_words,
     is_lost,
@@ -56,7 +55,7 @@ async def opened_pool(address: str) -> AsyncIterator[Pool]:
         connection_class=AsyncConnection[DictRow],
         min_size=0,
         max_size=POOL,
-        timeout=POOL_SECONDS,
+        timeout=LOST_SECONDS,
         max_idle=IDLE_SECONDS,
         check=AsyncConnectionPool.check_connection,
         reconnect_timeout=LOST_SECONDS,
@@ -128,8 +127,8 @@ class _PostgresSaver(AsyncPostgresSaver):
                 return await once()
             except PoolTimeout as error:
                 raise StoreError(
-                    f"{self._place} has had no connection to give for {POOL_SECONDS:.0f} seconds. Check the server, or "
-                    "run fewer researches side by side; then resume."
+                    f"{self._place} does not answer: no connection came free for {LOST_SECONDS:g} seconds. Nothing "
+                    "that was stored is lost; check the server, or run fewer researches side by side, and resume."
                 ) from error
             except (OperationalError, InterfaceError) as error:
                 if not is_lost(error):

@@ -81,6 +81,9 @@ class Context(BaseSettings):
     )
     user: str = Field("", description="whose run it is; part of the notes' file name")
     interactive: bool = Field(False, description="whether a person can be asked during the run")
+    own_workers: int | None = Field(
+        None, ge=1, description="workers of this process on its run, if fewer than max_parallel; others may join it"
+    )
     write_files: bool = Field(True, description="whether the run folder is written under home")
 
     max_turns: int | None = None

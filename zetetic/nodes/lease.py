@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from uuid import uuid4
 
+from zetetic.store import StoreError
+
 from .workbench import SetupError, Workbench
 
 
@@ -58,9 +60,11 @@ async def leased(bench: Workbench, run_id: str) -> AsyncIterator[None]:
         yield
     finally:
         renewing.cancel()
-        with suppress(asyncio.CancelledError):
+        # Where the database is gone the lease runs out by itself; what ended the block is what is told.
+        with suppress(asyncio.CancelledError, StoreError):
             await renewing
-        await store.release_lease(run_id, owner)
+        with suppress(StoreError):
+            await store.release_lease(run_id, owner)
 
 
 def worker_lease(run_id: str, worker: str) -> str:
@@ -70,7 +74,12 @@ def worker_lease(run_id: str, worker: str) -> str:
 
 async def worker_lives(bench: Workbench, run_id: str, worker: str) -> bool:
     """Whether a worker still holds its lease; one whose process died on this machine does not."""
-    name, probe = worker_lease(run_id, worker), _owner()
+    return await lease_lives(bench, worker_lease(run_id, worker))
+
+
+async def lease_lives(bench: Workbench, name: str) -> bool:
+    """Whether somebody holds this lease, of a run or of a worker; a process of this machine that died does not."""
+    probe = _owner()
     holder = await bench.store.lease_holder(name)
     if holder is None:
         return False
@@ -86,4 +95,5 @@ async def worker_lives(bench: Workbench, run_id: str, worker: str) -> bool:
 async def _renew(bench: Workbench, run_id: str, owner: str, seconds: float) -> None:
     while True:
         await asyncio.sleep(seconds / 3)
-        await bench.store.renew_lease(run_id, owner, seconds, bench.clock())
+        with suppress(StoreError):  # a database that comes back must not find the run without its lease
+            await bench.store.renew_lease(run_id, owner, seconds, bench.clock())

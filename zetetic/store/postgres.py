@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from psycopg import AsyncConnection as Driver
+from psycopg import InterfaceError, OperationalError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, IntegrityError
@@ -55,11 +56,15 @@ T = TypeVar("T")
 
 
 class Lost(Exception):
-    """The transaction was not committed, and can be tried again. `reason` is the server's or the system's word."""
+    """The transaction was not committed, and can be tried again. `absent`: nobody was there to connect to."""
 
-    def __init__(self, reason: str, *, starting: bool = False) -> None:
+    def __init__(self, reason: str, *, absent: bool = False) -> None:
         super().__init__(reason)
-        self.starting = starting
+        self.absent = absent
+
+
+class _Unreachable(OperationalError):
+    """No connection could be made."""
 
 
 class _InDoubt(Exception):
@@ -197,7 +202,7 @@ class PostgresDatabase(Database):
             try:
                 return await self._in_words(once)
             except Lost as lost:
-                if self._loop.time() + pause > until or (opening and not lost.starting):
+                if self._loop.time() + pause > until or (opening and lost.absent):
                     raise StoreError(
                         f"{self.place} does not answer: {lost}. Nothing that was stored is lost; check the address and "
                         "the server, then try again or resume."
@@ -217,7 +222,8 @@ class PostgresDatabase(Database):
             ) from error
         except (DBAPIError, OSError) as error:
             if is_lost(error):
-                raise Lost(said(error), starting=_state(error) == "57P03") from error
+                absent = isinstance(getattr(error, "orig", None), _Unreachable) and "starting up" not in str(error)
+                raise Lost(said(error), absent=absent) from error
             raise StoreError(in_words(self.place, error)) from error
 
 
@@ -226,7 +232,10 @@ def _engine(address: PostgresAddress) -> AsyncEngine:
 
     async def connect() -> Driver[Any]:
         # Without prepared statements, so that a pooler between here and the server may change servers under way.
-        return await Driver.connect(arguments, prepare_threshold=None)
+        try:
+            return await Driver.connect(arguments, prepare_threshold=None)
+        except OperationalError as error:
+            raise _Unreachable(*error.args) from error
 
     return create_async_engine(
         "postgresql+psycopg://",
@@ -262,8 +271,6 @@ def _state(error: BaseException) -> str:
 
 def is_lost(error: BaseException) -> bool:
     """Whether a failure leaves no doubt about the command, but only about the connection it was on."""
-    from psycopg import InterfaceError, OperationalError
-
     if isinstance(error, DBAPIError) and error.connection_invalidated:
         return True
     state = _state(error)
