@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, assert_never
 
 from . import events as ev
+from .evolve_attempts import attempt_changes, changed_question
 from .research import Lane, Research
 from .values import (
     ROOT,
-    Attempt,
     Claim,
     Conclusion,
     Contradiction,
@@ -60,7 +60,7 @@ def _changes(r: Research, e: ev.Event) -> dict[str, Any]:
         ):
             return _ledger(r, e)
         case ev.AttemptStarted() | ev.AttemptEnded() | ev.AttemptEvaluated() | ev.AttemptClosed():
-            return _attempt(r, e)
+            return attempt_changes(r, e)
         case ev.ExtractionDue():
             known = {item.key for item in r.pending}
             return {"pending": r.pending + tuple(item for item in e.items if item.key not in known)}
@@ -268,13 +268,6 @@ def _opened(e: ev.RunOpened) -> dict[str, Any]:
     }
 
 
-def _question(r: Research, question_id: str, **update: Any) -> dict[str, Question]:
-    old = r.questions.get(question_id)
-    if old is None:
-        return r.questions
-    return {**r.questions, question_id: old.model_copy(update=update)}
-
-
 def _frontier(
     r: Research,
     e: (
@@ -298,13 +291,13 @@ def _frontier(
             }
             if e.trigger in ("reopened", "contradiction") and e.from_status in ("resolved", "unresolvable"):
                 update |= {"attempts": 0, "unverified_streak": 0, "unproductive_streak": 0}
-            changes: dict[str, Any] = {"questions": _question(r, e.question_id, **update)}
+            changes: dict[str, Any] = {"questions": changed_question(r, e.question_id, **update)}
             if e.to_status != e.from_status and not {e.from_status, e.to_status} <= {"pending", "in_progress"}:
                 changes["still_rounds"] = 0
             return changes
         case ev.QuestionRewritten():
             return {
-                "questions": _question(
+                "questions": changed_question(
                     r,
                     e.question_id,
                     question=e.question,
@@ -314,7 +307,7 @@ def _frontier(
             }
         case ev.QuestionAnswered():
             return {
-                "questions": _question(
+                "questions": changed_question(
                     r,
                     e.question_id,
                     answer=e.answer,
@@ -431,71 +424,3 @@ def _ledger(
             return {"challenges": {**r.challenges, e.challenge_id: closed}, **_found(r)}
         case _:
             assert_never(e)
-
-
-def _attempt(
-    r: Research, e: ev.AttemptStarted | ev.AttemptEnded | ev.AttemptEvaluated | ev.AttemptClosed
-) -> dict[str, Any]:
-    match e:
-        case ev.AttemptStarted():
-            started = Attempt(
-                number=e.number,
-                kind=e.kind,
-                question_id=e.question_id,
-                started_at=e.at,
-                base_version=r.version,
-            )
-            begun: dict[str, Any] = {"attempt": started, "attempts": e.number, "stage_streak": 0}
-            if e.kind == "report":
-                begun["report"] = r.report.model_copy(update={"plan": (), "parts": ()})
-            return begun
-        case ev.AttemptEnded():
-            if r.attempt is None:
-                return {}
-            proposal = e.model_dump(exclude={"v", "at", "event"})
-            proposal["claim_ids"] = e.claim_ids
-            ended = {"attempt": r.attempt.model_copy(update={"ended": True, **proposal})}
-            return ended | _unheard(r) if e.outcome in ("breaker", "ceiling", "time") else ended
-        case ev.AttemptEvaluated():
-            return _evaluated(r, e)
-        case ev.AttemptClosed():
-            return {"attempt": None} | _unheard(r)
-        case _:
-            assert_never(e)
-
-
-def _unheard(r: Research) -> dict[str, Any]:
-    """The directives that wait again, since the attempt that got them ended before a model was asked (A24)."""
-    if r.attempt is None or r.attempt.tokens:
-        return {}
-    number = r.attempt.number
-    return {
-        "directives": tuple(
-            d.model_copy(update={"delivered_in": 0}) if d.delivered_in == number else d for d in r.directives
-        )
-    }
-
-
-def _evaluated(r: Research, e: ev.AttemptEvaluated) -> dict[str, Any]:
-    evaluation, routing = e.evaluation, e.evaluation.routing
-    counters: dict[str, Any] = {
-        "attempts": routing.attempts,
-        "unverified_streak": 0 if e.diversified_streak == "unverified" else routing.unverified_streak,
-        "unproductive_streak": 0 if e.diversified_streak == "unproductive" else routing.unproductive_streak,
-        "steer": evaluation.steer,
-    }
-    changes: dict[str, Any] = {
-        "attempt": None,
-        "evaluations": (*r.evaluations, evaluation),
-        "parse_defaults": r.parse_defaults + evaluation.parse_defaults,
-    }
-    if evaluation.kind == "report":
-        changes["report"] = ReportState(**{**dict(r.report), **counters, "accepted": routing.route == "Answered"})
-        return changes
-    barren = r.attempt is None or r.attempt.new_evidence == 0
-    changes["barren_rounds"] = r.barren_rounds + 1 if barren else 0
-    changes["still_rounds"] = r.still_rounds + 1
-    question = r.questions.get(evaluation.question_id)
-    output = evaluation.output or (question.partial if question else "")
-    changes["questions"] = _question(r, evaluation.question_id, **counters, partial=output)
-    return changes
