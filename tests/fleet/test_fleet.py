@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -104,3 +106,21 @@ async def test_the_whole_of_it_can_be_cancelled_at_once(home: Path) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(task, 10)
+
+
+@pytest.mark.rule("D49", "D51")
+async def test_a_question_in_progress_names_worker_and_lease(home: Path) -> None:
+    seen: set[tuple[str, str]] = set()
+    given = context(home, 4, Crew(4))
+
+    def progress(update: dict[str, Any], research: Any) -> None:
+        with closing(sqlite3.connect(home / "zetetic.db")) as database:
+            rows = database.execute("SELECT worker, lease FROM frontier_questions WHERE status = 'in_progress'")
+            seen.update(rows.fetchall())
+
+    result = await aresearch(OBJECTIVE, context=given, progress=progress)
+    assert ("w1", f"{result.run_id}/w1") in seen
+    assert all(lease == (f"{result.run_id}/{worker}" if worker else result.run_id) for worker, lease in seen)
+    with closing(sqlite3.connect(home / "zetetic.db")) as database:
+        left = database.execute("SELECT DISTINCT worker, lease FROM frontier_questions").fetchall()
+    assert left == [("", "")]

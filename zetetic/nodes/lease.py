@@ -11,8 +11,11 @@ from contextlib import asynccontextmanager, suppress
 from uuid import uuid4
 
 from zetetic.store import StoreError
+from zetetic.store import lease_name as worker_lease
 
 from .workbench import SetupError, Workbench
+
+__all__ = ["lease_lives", "leased", "worker_lease", "worker_lives"]
 
 
 def _owner() -> str:
@@ -65,11 +68,6 @@ async def leased(bench: Workbench, run_id: str) -> AsyncIterator[None]:
             await renewing
         with suppress(StoreError):
             await store.release_lease(run_id, owner)
-
-
-def worker_lease(run_id: str, worker: str) -> str:
-    """The name of a worker's lease, beside the run's own (D51)."""
-    return f"{run_id}/{worker}"
 
 
 async def worker_lives(bench: Workbench, run_id: str, worker: str) -> bool:

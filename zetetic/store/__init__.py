@@ -2,6 +2,7 @@
 
 from .errors import StoreError
 from .journal import STOOD_IN, JournalEntry, StoredEffect, StoredPage
+from .leases import name_of as lease_name
 from .log import LogEntry
 from .notes_versions import NotesVersion
 from .opening import database_exists
@@ -22,4 +23,5 @@ __all__ = [
     "StoredPage",
     "TransitionRow",
     "database_exists",
+    "lease_name",
 ]

@@ -11,7 +11,7 @@ from zetetic.state import events as ev
 from zetetic.state.research import Research
 from zetetic.state.values import Claim, QueryRecord, Question
 
-from . import schema
+from . import leases, schema
 
 
 def run_row(r: Research) -> dict[str, Any]:
@@ -51,10 +51,11 @@ _JSON_OF_QUESTION = ("target_sources", "claim_ids", "pair")
 
 
 def question_row(r: Research, question: Question) -> dict[str, Any]:
-    """The current row of a question (D7)."""
+    """The current row of a question, with the lease that keeps it while it is in progress (D7, D49, D51)."""
     row = question.model_dump()
     row |= {name: json_text(row[name]) for name in _JSON_OF_QUESTION}
-    return _columns(schema.frontier_questions, row, run_id=r.run_id)
+    lease = leases.name_of(r.run_id, question.worker) if question.status == "in_progress" else ""
+    return _columns(schema.frontier_questions, row, run_id=r.run_id, lease=lease)
 
 
 def source_row(r: Research, source_id: str) -> dict[str, Any]:

@@ -10,6 +10,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from .storage import leases
 
 
+def name_of(run_id: str, worker: str = "") -> str:
+    """The name of a run's lease, or of a worker's beside it (D51)."""
+    return f"{run_id}/{worker}" if worker else run_id
+
+
 async def acquire(connection: AsyncConnection, run_id: str, owner: str, until: datetime, now: datetime) -> bool:
     """Takes the lease if nobody else holds it."""
     held = await _held(connection, run_id)

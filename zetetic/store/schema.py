@@ -82,6 +82,7 @@ frontier_questions = Table(
     text("steer"),
     text("partial"),
     text("worker"),
+    Column("lease", Text, nullable=False, server_default=""),
     moment("created_at"),
     moment("updated_at"),
     of_run(),

@@ -153,6 +153,7 @@ CREATE TABLE frontier_questions (
 	steer TEXT NOT NULL,
 	partial TEXT NOT NULL,
 	worker TEXT NOT NULL,
+	lease TEXT DEFAULT '' NOT NULL,
 	created_at TIMESTAMP WITH TIME ZONE NOT NULL,
 	updated_at TIMESTAMP WITH TIME ZONE NOT NULL,
 	PRIMARY KEY (run_id, id),
