@@ -13,7 +13,7 @@ import pytest
 from fleet.crew import Crew, context
 from langgraph.types import StateSnapshot
 
-from zetetic import Context, build_fleet, build_graph
+from zetetic import Context, afork, aresearch, build_fleet, build_graph
 from zetetic.graph.checkpointers import sqlite_saver
 from zetetic.nodes.workbench import Workbench, workbench
 from zetetic.state.events import EVENT
@@ -178,3 +178,20 @@ async def test_a_new_question_on_an_old_thread_is_a_new_run_and_no_fork(home: Pa
         assert first["run_id"] != second["run_id"]
         assert (await bench.store.load(second["run_id"])).forked_from == ""
         await asyncio.sleep(0)
+
+
+@pytest.mark.rule("D51", "D49")
+async def test_a_fleet_is_forked_at_any_turn_while_its_workers_are_busy(home: Path) -> None:
+    given = context(home, 3, Crew(3), max_parallel=3)
+    first = await aresearch("How deep are the basins?", context=given)
+    turns = first.research.turns
+    async with workbench(given) as bench:
+        before = await log_of(bench, first.run_id)
+        for at in (1, turns // 3, turns // 2, turns - 2):
+            done = await afork(first.run_id, at=at, context=given, new_run_id=f"fork-{at}")
+            r = done.research
+            assert (done.run_id, done.status) == (f"fork-{at}", "complete")
+            assert [q.status for q in r.questions.values()] == ["resolved"] * 4
+            assert len({c.text for c in r.claims.values()}) == len(r.claims) == 3
+            assert r.attempts_under_way() == {}
+        assert await log_of(bench, first.run_id) == before

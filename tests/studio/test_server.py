@@ -67,15 +67,16 @@ def server(home: Path) -> Iterator[Server]:
 
 
 @contextmanager
-def serving(home: Path, **more: str) -> Iterator[Server]:
-    """A server with these settings besides, until the end of the block."""
+def serving(home: Path, *, source: Path = ROOT / "langgraph.json", **more: str) -> Iterator[Server]:
+    """A server of a configuration, with these settings besides, until the end of the block."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     log = home / "server.log"
     # The server keeps its threads in a folder under the working directory, so it gets one of its own.
     config = home / "langgraph.json"
-    config.write_text((ROOT / "langgraph.json").read_text(encoding="utf-8").replace('"."', json.dumps(str(ROOT))))
+    told = json.loads(source.read_text(encoding="utf-8"))
+    config.write_text(json.dumps({**told, "dependencies": [str(ROOT)]}), encoding="utf-8")
     command = [str(BIN / "langgraph"), "dev", "--no-browser", "--no-reload", "--port", str(port)]
     with (
         log.open("wb") as output,

@@ -79,7 +79,9 @@ def _options(
 @app.command()
 @with_bounds
 def research(
-    objective: Annotated[str, typer.Argument(metavar="OBJECTIVE", help="What is to be found out; - reads stdin.")],
+    objective: Annotated[
+        str | None, typer.Argument(metavar="OBJECTIVE", help="What is to be found out; - reads stdin.")
+    ] = None,
     documents: Documents = None,
     search: Search = None,
     fetch: Fetch = None,
@@ -99,13 +101,28 @@ def research(
     home: Home = None,
     database: Database = None,
     user: User = None,
+    own_workers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Workers of this process, if fewer than --max-parallel; see `zetetic work`."
+        ),
+    ] = None,
+    batch: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="In place of OBJECTIVE: one objective or JSON object a line, a result each; - is stdin.",
+        ),
+    ] = None,
+    concurrency: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of a batch at once.")] = 4,
+    again: Annotated[bool, typer.Option("--again", help="Begin every run of a batch anew, also those done.")] = False,
     as_json: AsJson = False,
     **bounds: Any,
 ) -> int:
-    """Research an objective and give the report."""
-    objective = typed_or_read(objective)
-    from .running import Asked, start
+    """Research an objective and give the report; or with --batch many, a line of JSON each, as they come to their end.
 
+    The same --batch command given again goes on with what is unfinished and does not redo what is done.
+    """
     given = {
         "documents": documents,
         "search": search,
@@ -117,8 +134,22 @@ def research(
         "home": home,
         "database": database,
         "user": user,
+        "own_workers": own_workers,
         **bounds,
     }
+    if batch is not None:
+        if objective is not None or criteria or exclude or directive:
+            raise UserError("With --batch, objective, criteria, exclusions and directives stand in the file's lines.")
+        from .batch import research_all
+
+        return _awaited(research_all(batch, given, concurrency=concurrency, again=again))
+    if again:
+        raise UserError("--again is for --batch; a single run is new each time.")
+    if objective is None:
+        raise UserError("Say what is to be found out: zetetic research OBJECTIVE, or --batch FILE.")
+    objective = typed_or_read(objective)
+    from .running import Asked, start
+
     asked = Asked(objective, *([as_typed(text) for text in texts or ()] for texts in (criteria, exclude, directive)))
     return _awaited(start(asked, given, as_json=as_json))
 
@@ -152,6 +183,77 @@ def resume(
         "user": user,
     }
     return _awaited(go_on(run, given, room, as_json=as_json))
+
+
+@app.command()
+def fork(
+    run: Run,
+    at: Annotated[int, typer.Option("--at", metavar="N", min=0, help="After which turn; 0 is the run's start.")],
+    changed: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Another bound than the run had; give it several times."),
+    ] = None,
+    directive: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="Words to the next attempt; give it several times.")
+    ] = None,
+    documents: Documents = None,
+    search: Search = None,
+    fetch: Fetch = None,
+    model: Model = None,
+    base_url: BaseUrl = None,
+    home: Home = None,
+    database: Database = None,
+    user: User = None,
+    as_json: AsJson = False,
+) -> int:
+    """Go on from an earlier turn of a run as a new run; the old one stays as it is."""
+    from .fork import branch_off
+
+    given = {
+        "documents": documents,
+        "search": search,
+        "fetch": fetch,
+        "model": model,
+        "base_url": base_url,
+        "home": home,
+        "database": database,
+        "user": user,
+    }
+    words = [as_typed(text) for text in directive or ()]
+    return _awaited(branch_off(run, at, changed or (), words, given, as_json=as_json))
+
+
+@app.command()
+def work(
+    run: Run,
+    workers: Annotated[int, typer.Option(metavar="N", min=1, help="Workers in this process.")] = 1,
+    documents: Documents = None,
+    search: Search = None,
+    fetch: Fetch = None,
+    model: Model = None,
+    base_url: BaseUrl = None,
+    home: Home = None,
+    database: Database = None,
+    user: User = None,
+    as_json: AsJson = False,
+) -> int:
+    """Join a run that another process leads, with more workers, until its questions are answered.
+
+    All workers together hold at most as many questions as the run's --max-parallel. Ctrl-C gives back what they hold.
+    """
+    from .work import join
+
+    given = {
+        "documents": documents,
+        "search": search,
+        "fetch": fetch,
+        "model": model,
+        "base_url": base_url,
+        "home": home,
+        "database": database,
+        "user": user,
+    }
+    return _awaited(join(run, workers, given, as_json=as_json))
 
 
 @app.command()

@@ -67,11 +67,7 @@ async def start(asked: Asked, given: dict[str, Any], *, as_json: bool) -> int:
     for text in asked.directives:
         if fault := directive_fault(text, thresholds):
             raise UserError(fault)
-    unnamed = "model" not in context.model_fields_set and not all(
-        (context.worker, context.evaluator, context.extractor)
-    )
-    if unnamed and context.base_url:
-        raise UserError("A base_url is given but no model: name the one the server has with --model.")
+    unnamed = names_no_model(context)
     run_id = new_id()
 
     def begin(stop: Stop, progress: Progress) -> Awaitable[ResearchResult]:
@@ -86,7 +82,15 @@ async def start(asked: Asked, given: dict[str, Any], *, as_json: bool) -> int:
             progress=progress,
         )
 
-    return await _run(run_id, context, begin, notice=OFFLINE_NOTICE if unnamed else "", as_json=as_json)
+    return await run_to_end(run_id, context, begin, notice=OFFLINE_NOTICE if unnamed else "", as_json=as_json)
+
+
+def names_no_model(context: Context) -> bool:
+    """Whether the offline model works for want of another. Raises UserError where a server is named and no model."""
+    named = "model" in context.model_fields_set or all((context.worker, context.evaluator, context.extractor))
+    if not named and context.base_url:
+        raise UserError("A base_url is given but no model: name the one the server has with --model.")
+    return not named
 
 
 async def go_on(run_id: str, given: dict[str, Any], room: dict[str, Any], *, as_json: bool) -> int:
@@ -106,7 +110,7 @@ async def go_on(run_id: str, given: dict[str, Any], room: dict[str, Any], *, as_
     def begin(stop: Stop, progress: Progress) -> Awaitable[ResearchResult]:
         return aresume(run_id, context=context, **added, control=stop.control, progress=progress)
 
-    return await _run(run_id, context, begin, as_json=as_json)
+    return await run_to_end(run_id, context, begin, as_json=as_json)
 
 
 # A run.
@@ -145,7 +149,7 @@ class Stop:
 
 
 @contextmanager
-def _signals(stop: Stop) -> Iterator[None]:
+def signals_to(stop: Stop) -> Iterator[None]:
     """Leads SIGINT and SIGTERM to `stop` for the length of a block."""
     loop = asyncio.get_running_loop()
 
@@ -178,12 +182,13 @@ class _Outcome:
     trouble: str = ""
 
 
-async def _run(run_id: str, context: Context, begin: Begin, *, notice: str = "", as_json: bool) -> int:
+async def run_to_end(run_id: str, context: Context, begin: Begin, *, notice: str = "", as_json: bool) -> int:
+    """Takes a run to its end, with its progress on stderr; gives the exit code."""
     folder: Path | None = None
     documents: DocumentFolder | None = None
     with Progress() as progress:
         stop = Stop(asyncio.current_task(), progress.say)
-        with _signals(stop):
+        with signals_to(stop):
             try:
                 async with _opened(context) as bench:
                     if stop.control.drain_requested:

@@ -24,7 +24,7 @@ FILE = "context.json"
 SCHEMA_VERSION = "1.0"
 KEPT = (
     *("model", "worker", "evaluator", "extractor", "fallback", "base_url"),
-    *("documents", "search", "fetch", "fetch_allow", "database", "loop", "user"),
+    *("documents", "search", "fetch", "fetch_allow", "database", "loop", "user", "own_workers"),
 )
 """What a run is resumed with, besides the mode and the bounds, which stand in its log. Never a key."""
 _RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")

@@ -60,7 +60,17 @@ async def saver_of(context: Context) -> AsyncIterator[BaseCheckpointSaver[Any]]:
 async def make_saver() -> AsyncIterator[BaseCheckpointSaver[Any]]:
     """The saver of the environment's context, for the server behind LangGraph Studio (see `langgraph.json`)."""
     async with saver_of(Context()) as saver:
+        saver.serde = _WholeList(allowed_msgpack_modules=list(ALLOWED))
         yield saver
+
+
+class _WholeList(JsonPlusSerializer):
+    """A serializer to whose list no graph adds: all channel types are on it. A graph within a graph would copy the
+    saver to add its own, and the server's wrapper of a saver cannot be copied."""
+
+    def with_msgpack_allowlist(self, extra_allowlist: Any) -> JsonPlusSerializer:
+        """The same serializer."""
+        return self
 
 
 @asynccontextmanager

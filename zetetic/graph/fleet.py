@@ -45,7 +45,8 @@ async def lead(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
     config: Any = {"recursion_limit": recursion_limit(bench.thresholds) + ROUNDS}
     done = await crew().ainvoke(cast(Any, given), config, context=bench.context)
     kept = {name: value for name, value in done.items() if name in KEPT}
-    return kept | {"crew": [f"w{n}" for n in range(1, bench.thresholds.max_parallel + 1)]}
+    most = bench.thresholds.max_parallel  # of which other processes may have some
+    return kept | {"crew": [f"w{n}" for n in range(1, min(most, bench.context.own_workers or most) + 1)]}
 
 
 KEPT = (
@@ -79,7 +80,7 @@ async def worker(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
     except GraphBubbleUp:
         raise
     except Exception as error:
-        await _given_up(bench, run_id, name, f"{type(error).__name__}: {error}"[:300])
+        await give_up(bench, run_id, name, f"{type(error).__name__}: {error}"[:300])
     return {"run_id": run_id}
 
 
@@ -96,7 +97,7 @@ async def _home(bench: Workbench, channels: Channels, task: str, step: str) -> s
     return known.text
 
 
-async def _given_up(bench: Workbench, run_id: str, name: str, why: str) -> None:
+async def give_up(bench: Workbench, run_id: str, name: str, why: str) -> None:
     """The attempt of a worker that failed is over, charged and without an answer; its question goes back."""
 
     def over(r: Any) -> Any:
