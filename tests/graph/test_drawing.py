@@ -26,6 +26,7 @@ def test_the_drawing_is_the_design() -> None:
         ("update", "state"),
         ("update", "route"),
         ("state", "route"),
+        ("state", "state"),  # where workers of other processes have to go first
         *(("update", arm) for arm in ARMS),
         *(("state", arm) for arm in ARMS),
         *((arm, "route") for arm in ARMS),

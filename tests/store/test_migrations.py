@@ -145,6 +145,7 @@ async def test_an_earlier_database_keeps_its_rows_and_gets_todays_tables(
 def made_the_first(database: str) -> None:
     """Takes a database back to version 1, which PostgreSQL never had, so that the step is proved there too."""
     rows(database, "ALTER TABLE notes_versions DROP COLUMN whole")
+    rows(database, "ALTER TABLE frontier_questions DROP COLUMN lease")
     rows(database, "DROP TABLE zetetic_migrations")
     rows(database, "UPDATE zetetic_schema SET version = 1")
 

@@ -43,11 +43,11 @@ def build_graph() -> StateGraph[Channels, Context, Input, Output]:
 def build_crew() -> StateGraph[Channels, Context, Channels, Channels]:
     """The same loop as lead and workers of a fleet run it: told by its channels whose turns it takes (D51)."""
     graph = StateGraph(Channels, context_schema=Context)
-    _wire(graph)
+    _wire(graph, END)  # a worker for which nothing is left ends before a turn begins
     return graph
 
 
-def _wire(graph: Any) -> None:
+def _wire(graph: Any, *also_after_state: str) -> None:
     for name, node in (
         ("state", state),
         ("decide", decide),
@@ -63,7 +63,7 @@ def _wire(graph: Any) -> None:
         at_home = rooted(node, beside_others=name in ARM_NODES)
         graph.add_node(name, cast(Any, at_home))  # langgraph types a node by protocols of its own
     graph.add_edge(START, "state")
-    graph.add_conditional_edges("state", _after, ["decide", "state", *ARM_NODES, "route", END])
+    graph.add_conditional_edges("state", _after, ["decide", "state", *ARM_NODES, "route", *also_after_state])
     graph.add_edge("decide", "act")
     graph.add_edge("act", "observe")
     graph.add_edge("observe", "update")
