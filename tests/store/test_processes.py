@@ -87,3 +87,20 @@ async def test_a_process_killed_while_it_writes_leaves_whole_commands(database: 
     await again.communicate()
     assert again.returncode == 0
     await assert_whole(database)
+
+
+@pytest.mark.rule("D49")
+async def test_a_second_store_of_this_process_leaves_the_locks_of_the_first(store: Store, database: str) -> None:
+    """A process that opens the file beside them must not take it for one that nobody has open, and clear it away."""
+    await store.execute(RUN, giving(opened()))
+    async with await Store.open(database) as other:
+        await other.execute(RUN, giving(scratch("before")))
+        for number in range(3):
+            beside = await writer(database, f"beside{number}", 1)
+            said, trouble = await beside.communicate()
+            assert beside.returncode == 0, (said, trouble)
+            await store.execute(RUN, giving(used(1)))
+            await other.execute(RUN, giving(scratch(f"after {number}")))
+    await store.execute(RUN, giving(used(1)))
+    assert (await store.load(RUN)).usage.input_tokens >= 4
+    await assert_whole(database)

@@ -11,8 +11,6 @@ from urllib.parse import quote
 from . import storage
 from .errors import StoreError
 
-_MAGIC = b"SQLite format 3\x00"
-
 
 def inspected(path: Path) -> None:
     """Makes the folder and looks at the file without writing to it.
@@ -27,15 +25,15 @@ def inspected(path: Path) -> None:
             raise StoreError(f"{path} cannot be written. Make it and its folder writable, or name another database.")
         if not path.exists() or path.stat().st_size == 0:
             return
-        with path.open("rb") as file:
-            first = file.read(len(_MAGIC))
     except OSError as error:
         raise StoreError(f"{path} cannot be used: {error.strerror or error}. Name another database.") from error
-    if first != _MAGIC:
-        raise StoreError(f"{path} is not a database. It was left as it is; name another file.")
     try:
+        # By SQLite alone: closing a file of one's own would end every lock that this process holds on it, and another
+        # process would take the database for one that nobody has open.
         _check_owner(path)
     except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB:
+            raise StoreError(f"{path} is not a database. It was left as it is; name another file.") from error
         raise StoreError(f"{path} cannot be read as a database: {error}. It was left as it is.") from error
 
 
