@@ -14,6 +14,7 @@ import pytest
 from cli.commands import KEY, QUESTION, Ended, Server, documents, ended, started
 
 from zetetic import Context, abatch
+from zetetic.graph.batch_lines import read_lines
 
 Here = Callable[..., Ended]
 ASKED = (
@@ -194,7 +195,7 @@ def test_a_line_that_fails_is_a_line_with_its_error_and_ends_no_other(here: Here
     assert faults[2].startswith("home cannot be set on a line; id, objective, ")
     assert faults[3].startswith("base_url cannot be set on a line; ")
     assert faults[4].startswith("The documents folder nowhere does not exist")
-    assert faults[5].startswith("max_turns: ")
+    assert faults[5] == "max_turns is a number, and 'many' is none."
     assert faults[6] == "criteria: should be a valid list."
     assert faults[7] == "model is the name of a model, as a text."
     assert done.err.splitlines()[-1] == "1 of 10 lines complete"
@@ -247,3 +248,20 @@ async def test_a_batch_from_python_takes_mappings_and_can_be_left_early(tmp_path
         assert result.known
         break
     await early.aclose()
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ('{"objective": "q?", "max_turns": true}', "max_turns is a number, and True is none"),
+        ('{"objective": "q?", "max_cost_usd": NaN}', "max_cost_usd is a number, and nan is none"),
+        ('["a"]', "The line is JSON (list) and no object"),
+        ("null", "The line is JSON (NoneType) and no object"),
+        ("123", "The line is JSON (int) and no object"),
+        ("\ufffd\ufffd bytes", "The line is not UTF-8"),
+        ('{"id": "x"}', "The line has no objective"),
+    ],
+)
+def test_a_line_that_was_meant_as_something_else_is_not_researched(line: str, says: str) -> None:
+    (item,) = read_lines([line])
+    assert says in item.fault

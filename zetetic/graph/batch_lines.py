@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -69,12 +70,16 @@ def read_lines(lines: Iterable[str | Mapping[str, Any]]) -> list[Item]:
 def parse_line(line: str | Mapping[str, Any]) -> Line:
     """One line as a value. Raises ValueError in words that say what to mend."""
     if isinstance(line, str) and not line.lstrip().startswith("{"):
-        return Line(objective=line.strip())
+        return _plain(line.strip())
     try:
         given = json.loads(line) if isinstance(line, str) else dict(line)
     except ValueError as error:
         raise ValueError(f"The line begins like a JSON object and is none ({error}): mend it.") from None
     settings = {name: given.pop(name) for name in (*OWN, *MODELS) if name in given}
+    for name in BOUNDS:
+        value = settings.get(name, 0)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+            raise ValueError(f"{name} is a number, and {value!r} is none.")
     for name in MODELS:
         if not isinstance(settings.get(name, ""), str):
             raise ValueError(f"{name} is the name of a model, as a text.")
@@ -93,10 +98,23 @@ def parse_line(line: str | Mapping[str, Any]) -> Line:
     return whole
 
 
+def _plain(text: str) -> Line:
+    """An objective as it stands. What is JSON and no object, or no text at all, was meant as something else."""
+    if "\ufffd" in text:
+        raise ValueError("The line is not UTF-8: save the file as UTF-8.")
+    try:
+        given = json.loads(text)
+    except ValueError:
+        return Line(objective=text)
+    raise ValueError(f"The line is JSON ({type(given).__name__}) and no object: write a text, or an object.")
+
+
 def in_words(error: ValidationError) -> str:
     """The first fault of a line in a sentence that names the field."""
     fault = error.errors(include_url=False)[0]
     name = ".".join(str(part) for part in fault["loc"])
+    if fault["type"] == "missing":
+        return f"The line has no {name}: say what is to be found out."
     if fault["type"] == "extra_forbidden":
         can = [field for field in Line.model_fields if field != "settings"]
         return f"{name} cannot be set on a line; {', '.join((*can, *OWN[:6], *MODELS))} and the bounds can."
