@@ -31,6 +31,7 @@ KEY_CLAIMS = 2
 ROOT = "q_001"
 ANYTHING = "information history people year place first work group number time name part"
 """A query that most documents answer: what is left to read when the gate asks for more sources."""
+_UNPROVEN = re.compile(r"(q_\d+) was resolved without a VERIFIED claim: ")
 SILENT = "No answer was established from the sources: "
 
 
@@ -294,6 +295,10 @@ def conclude(seen: Seen) -> Calls:
     late = late_conflicts(seen)
     if late:
         return late
+    doubtful = [m[1] for line in seen.lacking if (m := _UNPROVEN.match(line))]
+    if doubtful:
+        why = "no claim of its answer is verified any more: to be answered anew, with the reason"
+        return [("reopen_question", {"id": question_id, "why": why}) for question_id in doubtful]
     unread = unread_hits(seen)
     needs_pages = any("fetch more pages" in m or "look elsewhere" in m for m in seen.lacking)
     if needs_pages:
