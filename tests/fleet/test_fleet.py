@@ -74,7 +74,7 @@ async def test_a_worker_that_fails_costs_its_own_attempt_and_no_others(home: Pat
     assert set(statuses.values()) == {"resolved"}
     assert r.questions["q_004"].attempts == 2
     assert result.status == "complete"
-    assert "[q_004]" in result.report or "q_004" in result.report
+    assert "(q_004)" in result.report
 
 
 @pytest.mark.rule("A2", "D51")

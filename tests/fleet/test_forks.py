@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -177,7 +176,6 @@ async def test_a_new_question_on_an_old_thread_is_a_new_run_and_no_fork(home: Pa
         second = await graph.ainvoke({"objective": "How deep is it?"}, THREAD, context=bench.context, durability="sync")
         assert first["run_id"] != second["run_id"]
         assert (await bench.store.load(second["run_id"])).forked_from == ""
-        await asyncio.sleep(0)
 
 
 @pytest.mark.rule("D51", "D49")

@@ -202,10 +202,12 @@ class Workers(RuleBasedStateMachine):
     @rule(worker=st.sampled_from(WORKERS), other=st.integers(0, 8), priority=st.floats(0, 1))
     def add(self, worker: str, other: int, priority: float) -> None:
         parents = list(self.fleet.research.questions)
-        self.fleet.decide(
-            worker, frontier_commands.decide_add_question, parent_id=parents[other % len(parents)],
-            question=f"Why {other} and {priority}?", rationale="r", priority=priority, validation_criteria="c",
-        )  # fmt: skip
+        given = {
+            "parent_id": parents[other % len(parents)], "question": f"Why {other} and {priority}?", "rationale": "r",
+            "priority": priority, "validation_criteria": "c",
+        }  # fmt: skip
+        if isinstance(self.fleet.decide(worker, frontier_commands.decide_add_question, **given), Accepted):
+            self.fleet.do(worker, frontier_commands.decide_add_question, **given)
 
     @invariant()
     def each_question_in_progress_has_exactly_one_worker(self) -> None:
@@ -217,7 +219,10 @@ class Workers(RuleBasedStateMachine):
         busy = {q.id for q in r.questions.values() if q.status == "in_progress"}
         assert busy <= set(held)
         assert len(busy) <= r.thresholds.max_parallel
-        assert all(r.questions[q].worker in WORKERS or q for q in busy)
+        assert all(r.questions[q].worker in ("", *WORKERS) for q in busy)
+        assert {q: r.questions[q].worker for q in busy} == {
+            a.question_id: w for w, a in r.attempts_under_way().items() if a.question_id in busy
+        }
 
     @invariant()
     def attempts_are_numbered_once(self) -> None:

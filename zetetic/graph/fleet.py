@@ -49,22 +49,9 @@ async def lead(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
     return kept | {"crew": [f"w{n}" for n in range(1, min(most, bench.context.own_workers or most) + 1)]}
 
 
-KEPT = (
-    *Output.__annotations__,
-    *(
-        "fan_out",
-        "run_id",
-        "heard",
-        "objective",
-        "criteria",
-        "scope",
-        "exclusions",
-        "directives",
-        "attempt",
-        "account",
-        "log_head",
-    ),
-)
+_INPUT = frozenset(Input.__annotations__) | {"heard"}
+_POSITION = frozenset({"run_id", "log_head", "attempt", "account", "fan_out"})
+KEPT = frozenset(Output.__annotations__) | _INPUT | _POSITION
 """What of the lead's channels is the fleet's too."""
 
 

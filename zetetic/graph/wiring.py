@@ -21,8 +21,6 @@ from zetetic.nodes.update import update
 from zetetic.nodes.verify import verify
 
 ARM_NODES = ("judge", "verify", "critique", "completeness")
-STEPS_PER_TURN = 5
-"""Supersteps of a turn; an evaluation adds two."""
 
 
 def _after(channels: Channels) -> list[str]:

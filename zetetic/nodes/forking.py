@@ -43,22 +43,17 @@ def rooted(node: Node, *, beside_others: bool = False) -> Node:
     return run
 
 
-async def fork_of(bench: Workbench, channels: Channels, step: str, basis: str = "") -> str:
+async def fork_of(bench: Workbench, channels: Channels, step: str) -> str:
     """The run to work on in place of the one in the channels, opened if it is not yet; '' where there is no fork.
 
-    Its id follows from where it branches off, so that a step that is killed and run again finds it. `basis` stands for
-    the step where several workers branch off together.
+    Its id follows from where it branches off and under which step, so that a step that is killed and run again finds
+    it, and workers or arms of one step find the same.
     """
     run_id, head = channels.get("run_id") or "", channels.get("log_head") or 0
     if not run_id or not head or (channels.get("objective") or "").strip():
         return ""
     if not await bench.store.has_gone_on(run_id, head, channels.get("worker") or "", step):
         return ""
-    return await forked(bench, run_id, head, basis or step)
-
-
-async def forked(bench: Workbench, run_id: str, head: int, basis: str) -> str:
-    """The id of the run that branches off here, opened if it is not yet."""
-    new_id = uuid5(NAMESPACE_URL, f"zetetic-fork:{run_id}@{head}|{basis}").hex[:16]
+    new_id = uuid5(NAMESPACE_URL, f"zetetic-fork:{run_id}@{head}|{step}").hex[:16]
     await bench.store.fork(run_id, head, new_id)
     return new_id

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from zetetic.state.consolidation import near_pairs
-from zetetic.state.prompt_notes import claim_record
+from zetetic.state.prompt_notes import CHARACTERS_PER_TOKEN, claim_record
 from zetetic.state.research import Research
 from zetetic.state.sections import next_section, told_of
 from zetetic.state.values import Claim, PendingExtraction, Question
@@ -131,7 +131,7 @@ def section_text(r: Research) -> str:
         lines.append(f"Conclusion: {neutral(r.conclusion.text)}")
     if r.report.steer:
         lines.append(f"From the last evaluation: {neutral(r.report.steer)}")
-    room = r.thresholds.notes_max_tokens * 4
+    room = r.thresholds.notes_max_tokens * CHARACTERS_PER_TOKEN
     for question_id in due:
         told = _material(r, r.questions[question_id], room // len(due))
         lines += told

@@ -13,7 +13,7 @@ from zetetic.export.run_folder import write_receipts
 from zetetic.state.decision import Decision, Refusal
 from zetetic.state.research import Research
 from zetetic.state.runs import decide_directives, decide_open, directive_fault
-from zetetic.state.turns import FAN_OUT, IDLE, WAIT, decide_release, decide_turn
+from zetetic.state.turns import FAN_OUT, IDLE, WAIT, decide_release, decide_turn, is_shared
 from zetetic.state.values import Loop
 
 from .channels import Channels, as_directives
@@ -80,7 +80,7 @@ async def _begin(
     until = asyncio.get_running_loop().time() + WAIT_SECONDS
     while asyncio.get_running_loop().time() < until:
         seen = await bench.store.load(run_id, worker=worker)
-        if decided(seen).message != WAIT:
+        if not is_shared(seen) or decided(seen).message != WAIT:
             break
         await free_the_gone(bench, seen)
         await asyncio.sleep(POLL_SECONDS)

@@ -13,6 +13,7 @@ from zetetic.export import render_report
 from zetetic.state import events as ev
 from zetetic.state.decision import Accepted, Decision
 from zetetic.state.evolve import fold
+from zetetic.state.prompt_notes import CHARACTERS_PER_TOKEN
 from zetetic.state.research import Research
 from zetetic.state.turns import decide_update
 from zetetic.tools.reading import ReadResult, due_for_extraction, uncommitted
@@ -22,8 +23,6 @@ from .context import Context
 from .decide import OVER_BUDGET, kept_answer, result_texts
 from .keys import step_key, task_key
 from .workbench import Workbench, bench_of
-
-CHARS_PER_TOKEN = 4
 
 
 async def update(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
@@ -158,7 +157,7 @@ async def _window(bench: Workbench, channels: Channels, turn: TurnKeys, stage: s
     size = 0
     for past in window:
         size += sum(len(text) for text in (await result_texts(bench, past)).values())
-    if size // CHARS_PER_TOKEN <= t.window_max_tokens:
+    if size // CHARACTERS_PER_TOKEN <= t.window_max_tokens:
         return window, []
     evicted: list[str] = []
     for past in window[: -t.keep_turns]:

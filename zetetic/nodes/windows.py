@@ -12,6 +12,7 @@ from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.messages.utils import count_tokens_approximately
 
 from zetetic.models import ProviderError, known_window, model_name, window_for
+from zetetic.state.prompt_notes import CHARACTERS_PER_TOKEN
 from zetetic.state.research import Research
 from zetetic.tools import tool_schemas
 
@@ -23,7 +24,6 @@ T = TypeVar("T")
 Prompt = Callable[[int], Awaitable[Sequence[BaseMessage] | None]]
 """A prompt in steps: whole at 0, smaller at each further one, None where there is no smaller one."""
 
-CHARS_PER_TOKEN = 4
 _ANSWER_SHARE = 4
 """One part in so many of a small window is the answer's."""
 _LEAST_ANSWER = 256
@@ -206,4 +206,4 @@ def part_chars(rooms: Mapping[Role, Room], most: int) -> int:
     if room is None:
         return most
     fixed = least_window("extractor") - _LEAST_OUTPUT["extractor"] - _LEAST_WORK["extractor"] // 2
-    return min(most, max(_LEAST_PART, (room.prompt - fixed) * CHARS_PER_TOKEN))
+    return min(most, max(_LEAST_PART, (room.prompt - fixed) * CHARACTERS_PER_TOKEN))

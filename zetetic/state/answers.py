@@ -135,7 +135,7 @@ def decide_bound(
     return Accepted((ev.AttemptEnded(at=at, outcome=outcome, expired=expired),), f"attempt ended: {outcome}")
 
 
-def decide_blocked(research: Research, what: str, *, at: datetime) -> Decision:
+def decide_blocked(research: Research, what: str, *, at: datetime) -> Accepted:
     """Marks the attempt as one that could not be carried out (A11); known before any arm runs."""
     if research.attempt is None or research.attempt.ended:
         return Accepted((), "")

@@ -348,13 +348,18 @@ def amended(claim: Claim, text: str, why: str, *, at: datetime) -> tuple[ev.Even
     return tuple(happened)
 
 
+def carries_answer(research: Research, claim_id: str) -> tuple[str, ...]:
+    """The resolved questions whose answer rests on a claim."""
+    return tuple(q.id for q in research.questions.values() if q.status == "resolved" and claim_id in q.claim_ids)
+
+
 def decide_retract(research: Research, claim_id: str, why: str, *, at: datetime) -> Decision:
     """Withdraws a claim (misread, or its source unreliable)."""
     claim = _living(research, claim_id)
     if isinstance(claim, str):
         return refuse(claim)
     missing = [] if why.strip() else [f"Say in retract why {claim_id} is withdrawn."]
-    if carried := [q.id for q in research.questions.values() if q.status == "resolved" and claim_id in q.claim_ids]:
+    if carried := carries_answer(research, claim_id):
         missing.append(f"{claim_id} carries the answer of {', '.join(carried)}: reopen_question first.")
     if missing:
         return refuse(*missing)

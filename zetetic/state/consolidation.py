@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .claims import find_contradiction
+from .claims import carries_answer, find_contradiction
 from .prompt_notes import notes_tokens
 from .research import Research
 from .values import Claim
@@ -16,11 +16,6 @@ def consolidation_due(research: Research) -> int:
     """
     size, limit = notes_tokens(research), research.thresholds.notes_max_tokens
     return size if size > limit and size >= research.consolidated + limit else 0
-
-
-def carries_answer(research: Research, claim_id: str) -> tuple[str, ...]:
-    """The resolved questions whose answer rests on a claim."""
-    return tuple(q.id for q in research.questions.values() if q.status == "resolved" and claim_id in q.claim_ids)
 
 
 def near_pairs(research: Research, most: int) -> tuple[tuple[Claim, Claim], ...]:

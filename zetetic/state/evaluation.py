@@ -19,7 +19,7 @@ from .frontier_commands import moved, returned, spawn_question
 from .gates import exploration_gate
 from .policy import parse_verdict, routing_of
 from .research import Research
-from .values import ROOT, Attempt, Evaluation, Gap, GateResult, Question, RunStatus, Verdict
+from .values import ROOT, Attempt, Evaluation, Gap, GateResult, RunStatus, Verdict
 from .wording import one_line
 
 RenderReport = Callable[[Research], str]
@@ -414,8 +414,3 @@ def conclude_exploration(
         )
     )
     return tuple(happened)
-
-
-def released(question: Question, at: datetime, reason: str) -> ev.QuestionMoved:
-    """A question given back without a charge (D15)."""
-    return moved(question, "pending", "released", "code", at, reason=reason)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import get_args
 
 from . import events as ev
-from .answers import decide_bound
+from .answers import decide_blocked, decide_bound
 from .breakers import attempt_affordable, breaker, budget_left, time_is_up, work_seconds
 from .consolidation import consolidation_due
 from .decision import Accepted, Decision
@@ -371,11 +371,11 @@ def decide_update(
     if r.status != "running":
         return log.done("the run is over")
     if provider_failed in MISSING_SEARCH and r.attempt is not None and not r.attempt.ended:
-        log.add(ev.AttemptEnded(at=at, outcome="blocked", blocked=f"prerequisite:{provider_failed}"))
+        log.add(*decide_blocked(r, f"prerequisite:{provider_failed}", at=at).events)
         return log.done("blocked")
     if provider_failed and r.provider_errors >= t.provider_error_limit:
         if r.attempt is not None and not r.attempt.ended:
-            log.add(ev.AttemptEnded(at=at, outcome="blocked", blocked=provider_failed))
+            log.add(*decide_blocked(r, provider_failed, at=at).events)
         elif r.attempt is None:
             log.add(ev.RunEnded(at=at, status="blocked", stop_reason=f"blocked:{provider_failed}"))
         return log.done("blocked")

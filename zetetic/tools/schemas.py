@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
+from zetetic.state.frontier_commands import MAX_CRITERIA, MIN_CRITERIA
 from zetetic.state.values import Outcome, QuestionKind, Stance, Strategy, TargetType
 
 LINE = 600
@@ -247,7 +248,7 @@ class Query(Args):
 class SetCriteria(Args):
     """Three to five binary, observable statements the finished report is judged by."""
 
-    criteria: list[Line] = Field(min_length=3, max_length=5)
+    criteria: list[Line] = Field(min_length=MIN_CRITERIA, max_length=MAX_CRITERIA)
 
 
 class FinishExploration(Args):
