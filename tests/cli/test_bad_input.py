@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -57,17 +58,23 @@ def place(tmp_path: Path) -> Path:
         (["research", "x", "--documents", "docs", "--search", "altavista"], "The search provider 'altavista' is not"),
         (
             ["research", "x", "--documents", "docs", "--mode", "quick"],
-            "--mode: should be 'monitor', 'bounded-research'",
+            "--mode: give one of monitor, bounded-research, ",
         ),
         (
             ["research", "x", "--documents", "docs", "--max-turns", "0"],
-            "--max-turns: should be greater than or equal to 1 (given: 0).",
+            "--max-turns: give 1 or more (given: 0).",
         ),
         (
             ["research", "x", "--documents", "docs", "--synthesis-reserve", "1.5"],
-            "--synthesis-reserve: should be less than or equal to 1 (given: 1.5).",
+            "--synthesis-reserve: give 1 or less (given: 1.5).",
         ),
-        (["research", "x", "--documents", "docs", "--max-turns", "many"], "Invalid value for '--max-turns': "),
+        (["research", "x", "--documents", "docs", "--max-turns", "many"], "--max-turns: give a whole number. See"),
+        (["research", "x", "--documents", "docs", "--max-cost-usd", "little"], "--max-cost-usd: give a number. See"),
+        (["research", "x", "--documents", "docs", "--max-cost-usd", "nan"], "--max-cost-usd: give "),
+        (["research", "x", "--documents", "docs", "--own-workers", "0"], "--own-workers: give 1 or more. See"),
+        (["work", "x", "--workers", "-1"], "--workers: give 1 or more. See"),
+        (["fork", "x", "--at", "-1"], "--at: give 0 or more. See `zetetic --help`."),
+        (["fork", "x", "--at", "now"], "--at: give a whole number. See `zetetic --help`."),
         (["research", "x", "--documents", "docs", "--directive", " "], "The directive is blank: say what the next"),
         (["research", "x", "--documents", "docs", "--home", "a-file/below"], "--home a-file/below: "),
         (["research", "x", "--documents", "docs", "--database", "text.db"], "{place}/text.db is not a database."),
@@ -83,7 +90,7 @@ def place(tmp_path: Path) -> Path:
         (["fork", "nowhere", "--at", "1"], "There is no run 'nowhere' in .zetetic/zetetic.db"),
         (["work", "nowhere"], "There is no run 'nowhere' in .zetetic/zetetic.db"),
         (["research", "x", "--dokuments", "docs"], "No such option: --dokuments"),
-        (["reserch", "x"], "No such command 'reserch'."),
+        (["reserch", "x"], "No such command 'reserch'. Did you mean 'research', 'resume'? See `zet"),
     ],
 )
 def test_bad_input_is_one_sentence_and_makes_nothing(args: list[str], says: str, here: Here, place: Path) -> None:
@@ -94,6 +101,48 @@ def test_bad_input_is_one_sentence_and_makes_nothing(args: list[str], says: str,
     assert first.startswith(f"zetetic: {says.format(place=place)}")
     assert more == (["  scan.pdf: The PDF is broken: Stream has ended unexpectedly."] if "broken" in args else [])
     assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
+
+
+def test_of_many_files_that_cannot_be_read_it_says_how_many_why_and_the_first(here: Here, place: Path) -> None:
+    (place / "many").mkdir()
+    for number in range(30):
+        (place / "many" / f"scan-{number:02}.pdf").write_bytes(b"%PDF-1.4 nothing more")
+        (place / "many" / f"text-{number:02}.txt").write_bytes(bytes(range(256)))
+    done = here("research", "x", "--documents", "many")
+    assert done.code == 2
+    first, *reasons = done.err.splitlines()
+    assert first.startswith("zetetic: many holds no document that can be read: put .docx ")
+    assert first.endswith(" files there. Of 60 such files none could be read:")
+    assert reasons == [
+        "  30: The PDF is broken: Stream has ended unexpectedly. (scan-00.pdf, scan-01.pdf, scan-02.pdf, …)",
+        "  30: The document is binary data: there is no text to read. (text-00.txt, text-01.txt, text-02.txt, …)",
+    ]
+    documents(place / "many" / "good")
+    done = here("research", "What?", "--documents", "many", "--max-turns", "3")
+    assert done.err.splitlines()[1:4] == ["2 of 62 files could be read, 60 could not:", *reasons]
+
+
+@pytest.mark.rule("D54")
+def test_a_folder_with_nothing_but_tables_needs_the_extra_and_says_which(
+    here: Here, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from zetetic.sources.tables import MISSING, folder
+
+    (place / "tables").mkdir()
+    (place / "tables" / "a.csv").write_text("a,b\n1,2\n")
+    with monkeypatch.context() as without:
+        without.setattr(folder, "is_installed", lambda: find_spec("duckdb_that_is_not") is not None)
+        refused = f"tables holds no document that can be read, but tables. {MISSING}"
+        done = here("research", "What is b?", "--documents", "tables")
+        assert (done.code, done.err) == (2, f"zetetic: {refused}\n")
+        assert list(place.glob(".zetetic/*")) == []
+        looked = here("init", "--documents", "tables", "--json")
+        assert (looked.code, refused in looked.out) == (2, True)
+    assert here("init", "--documents", "tables").code == 0
+    (place / "tables" / "a.csv").rename(place / "tables" / "a.parquet")
+    assert here("research", "What is b?", "--documents", "tables").err.startswith(
+        "zetetic: tables holds neither a document nor a table that can be read:\n  1: The file could not be read as "
+    )
 
 
 def test_a_real_command_shows_no_traceback(place: Path) -> None:
@@ -122,7 +171,7 @@ def test_a_fault_of_the_environment_names_its_variable(
 ) -> None:
     monkeypatch.setenv("ZETETIC_MAX_TURNS", "many")
     done = here("research", "x", "--documents", "docs")
-    assert done.err.startswith("zetetic: The variable ZETETIC_MAX_TURNS: should be a valid integer")
+    assert done.err.startswith("zetetic: The variable ZETETIC_MAX_TURNS: give a whole number (given: 'many').")
 
 
 def test_a_key_is_never_printed(here: Here, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

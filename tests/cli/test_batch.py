@@ -22,11 +22,11 @@ ASKED = (
     "How much electricity does the Kestrow tidal barrage generate in a year?",
     "When were the eel ladders added to the Kestrow tidal barrage?",
     '{"objective": "Who runs the Kestrow tidal barrage?", "id": "operator", "criteria": ["Names the operator."]}',
-    '{"objective": "How many turbines has the Kestrow tidal barrage?", "max_turns": 30, "scope": "the barrage"}',
+    '{"objective": "How large is the capacity of the Kestrow tidal barrage?", "max_turns": 30, "scope": "the barrage"}',
     QUESTION,
 )
 FIELDS = [
-    *("line", "id", "run_id", "status", "stop_reason", "report_path", "report", "usage", "known", "error"),
+    *("line", "id", "run_id", "status", "stop_reason", "report_path", "usage", "known", "error"),
 ]
 
 
@@ -215,6 +215,24 @@ def test_a_line_that_fails_is_a_line_with_its_error_and_ends_no_other(here: Here
 
 
 @pytest.mark.rule("D54")
+def test_lines_that_may_have_been_meant_as_one_are_pointed_out(here: Here, tmp_path: Path) -> None:
+    documents(tmp_path / "docs")
+    named = json.dumps({"objective": QUESTION, "id": "a", "max_turns": 3})
+    other = json.dumps({"objective": "Who runs the barrage?", "id": "a", "max_turns": 3})
+    same = json.dumps({"objective": QUESTION, "max_turns": 3})
+    (tmp_path / "b.jsonl").write_text("\n".join([same, named, same, other, same]))
+    done = here("research", "--batch", "b.jsonl", "--documents", "docs", "--home", "home")
+    notes = [line for line in done.err.splitlines() if line.startswith("Lines ")]
+    assert notes == [
+        "Lines 1, 3 and 5 are equal: each is a run of its own.",
+        "Lines 2 and 4 have the same id 'a': tell their results apart by line.",
+    ]
+    assert len({one["run_id"] for one in told(done)}) == 5
+    assert [line for line in done.err.splitlines() if "turn 1/3" in line] == []
+    assert "[a] turn 1/3 | " in here("research", "--batch", "b.jsonl", "--documents", "docs", "--verbose").err
+
+
+@pytest.mark.rule("D54")
 def test_a_batch_that_cannot_begin_is_told_in_a_sentence(here: Here, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("\n  \n")
 
@@ -228,7 +246,7 @@ def test_a_batch_that_cannot_begin_is_told_in_a_sentence(here: Here, tmp_path: P
     assert refused("What?", "--batch", "empty.txt").startswith("With --batch, objective, criteria, exclusions and")
     assert refused("What?", "--again") == "--again is for --batch; a single run is new each time."
     assert refused() == "Say what is to be found out: zetetic research OBJECTIVE, or --batch FILE."
-    assert refused("--batch", "empty.txt", "--concurrency", "0").startswith("Invalid value for '--concurrency'")
+    assert refused("--batch", "empty.txt", "--concurrency", "0").startswith("--concurrency: give 1 or more. See")
     assert not (tmp_path / ".zetetic").exists()
 
 
@@ -242,7 +260,7 @@ async def test_a_batch_from_python_takes_mappings_and_can_be_left_early(tmp_path
         "brief": "reported",
     }
     told = results["brief"].as_dict()
-    assert (told["report_path"], told["report"][:2], told["error"]) == ("", "# ", "")
+    assert ("report_path" in told, told["report"][:2], told["error"]) == (False, "# ", "")
     early = abatch([QUESTION, "Who runs the barrage?"], context=context, concurrency=1)
     async for result in early:
         assert result.known

@@ -48,7 +48,7 @@ def old(home: Path) -> str:
 @pytest.mark.parametrize("at", [0, 4, 7, 10])
 def test_a_fork_goes_on_from_there_and_the_old_run_stays_as_it_is(here: Here, home: Path, old: str, at: int) -> None:
     rows, files = rows_of(home, old), hashes(home / old)
-    args = ("--home", str(home), "--set", "max-turns=45", "--directive", "Mind the dates.", "--json")
+    args = ("--home", str(home), "--set", "max-turns=45", "--directive", "Mind the dates.", "--json", "-v")
     done = here("fork", old, "--at", str(at), *args)
     assert done.code == 0
     assert done.err.startswith(f"Forked from {old} after turn {at}, which stays as it is.\n")
@@ -71,6 +71,11 @@ def test_a_fork_goes_on_from_there_and_the_old_run_stays_as_it_is(here: Here, ho
     assert here("show", new, "--home", str(home)).err == f"Run {new}, forked from {old} at event {position}\n"
     assert here("show", new, "--home", str(home), "--json").json["forked_from"] == told
 
+    listed = here("runs", "--home", str(home), "--json").json
+    assert listed[0]["run_id"] == new, "it is the newest, whenever the old one was begun"
+    (from_,) = [row for row in listed if row["run_id"] == old]
+    assert listed[0]["created_at"] > from_["updated_at"]
+
     # The model saw what it had seen, so it found the same.
     established = [here("show", run, "claims", "--home", str(home)).out for run in (new, old)]
     assert established[0] == established[1]
@@ -89,7 +94,7 @@ def test_a_fork_is_forked_itself_before_and_after_where_it_branched_off(here: He
     first = here("fork", old, "--at", "4", "--home", str(home), "--json").json
     kept = rows_of(home, first["run_id"])
     for at in (3, 6):
-        done = here("fork", first["run_id"], "--at", str(at), "--home", str(home), "--json")
+        done = here("fork", first["run_id"], "--at", str(at), "--home", str(home), "--json", "--verbose")
         assert (done.code, done.json["claims"]) == (0, first["claims"])
         assert f"\nturn {at + 1}/60 | " in done.err
         told = here("status", done.json["run_id"], "--home", str(home), "--json").json["forked_from"]
@@ -121,11 +126,11 @@ def test_what_cannot_be_forked_is_told_in_a_sentence(here: Here, home: Path, old
     assert refused(old, "--at", "3", "--set", "max_turns") == (
         "--set max_turns: write NAME=VALUE, such as max_turns=90; `zetetic policy` lists the bounds."
     )
-    assert refused(old, "--at", "3", "--set", "max_turns=many").startswith("max_turns: ")
+    assert refused(old, "--at", "3", "--set", "max_turns=many").startswith("--max-turns: give a whole number")
     assert refused(old, "--at", "3", "--directive", " ") == (
         "The directive is blank: say what the next attempt should do."
     )
-    assert refused(old, "--at", "-1").startswith("Invalid value for '--at'")
+    assert refused(old, "--at", "-1").startswith("--at: give 0 or more.")
     assert sorted(home.iterdir()) == before, "nothing was begun"
 
 
@@ -154,7 +159,7 @@ def test_a_run_of_the_simple_loop_is_forked_too(here: Here, tmp_path: Path) -> N
     docs = str(documents(tmp_path / "docs"))
     first = here("research", QUESTION, "--documents", docs, "--home", "home", "--loop", "simple", "--json")
     old = first.json["run_id"]
-    done = here("fork", old, "--at", "2", "--home", "home", "--json")
+    done = here("fork", old, "--at", "2", "--home", "home", "--json", "--verbose")
     assert done.code == first.code
     assert "\nturn 3/60 | " in done.err
     new = done.json["run_id"]

@@ -68,7 +68,7 @@ def test_ctrl_c_ends_after_the_step_and_resume_needs_nothing_but_the_id(here: He
         stopped = ended(process)
         run = run_of(tmp_path / "home")
         assert (stopped.code, stopped.out) == (130, "")
-        assert "\nStatus: stopped (user_stop)\n" in stopped.err
+        assert "\nStatus: stopped, since it was stopped by hand (user_stop)\n" in stopped.err
         assert stopped.line("To go on:") == f"zetetic resume {run} --home home"
         assert (tmp_path / "home" / run / "recovery.md").exists()
         assert case.server.asked == 5  # the answer under way was taken, and no other was asked for
@@ -104,7 +104,7 @@ def test_ctrl_c_after_sigterm_cancels_and_the_run_goes_on_all_the_same(here: Her
         stopped = ended(process)
         assert stopped.code == 130
         assert "Traceback" not in stopped.err
-        assert "\nStatus: stopped (user_stop)\n" in stopped.err
+        assert "\nStatus: stopped, since it was stopped by hand (user_stop)\n" in stopped.err
         assert here("resume", run_of(tmp_path / "home"), "--home", "home").code == 0
 
 
@@ -141,4 +141,28 @@ main()
     assert done.stderr == (
         "finishing this step… (Ctrl-C again cancels it)\nStopped before anything was begun; nothing was spent.\n"
     )
+    assert here("runs", "--json").json == []
+
+
+def test_two_ctrl_c_before_the_run_is_in_the_store_name_no_run_and_leave_none(here: Here, tmp_path: Path) -> None:
+    docs = documents(tmp_path / "docs", ("tidal-yearbook.md",))
+    program = f"""
+import os, signal, sys, time
+def on_event(event, args):  # once its settings are kept, which is the last before it begins
+    if event == "os.rename" and str(args[1]).endswith("context.json"):
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)
+sys.addaudithook(on_event)
+sys.argv = ["zetetic", "research", {QUESTION!r}, "--documents", {str(docs)!r}]
+from zetetic.cli import main
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment(), cwd=tmp_path
+    )
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr.splitlines()[-1] == "Stopped before anything was begun; nothing was spent."
+    assert "\nRun " not in done.stderr
+    assert [path for path in (tmp_path / ".zetetic").iterdir() if path.is_dir()] == []
     assert here("runs", "--json").json == []

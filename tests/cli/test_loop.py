@@ -20,7 +20,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def reported(home: Path) -> Ended:
     documents(home.parent / "docs")
-    args = ["--documents", "docs", "--home", "home", "--loop", "simple"]
+    args = ["--documents", "docs", "--home", "home", "--loop", "simple", "--verbose"]
     return zetetic("research", QUESTION, *args, cwd=home.parent)
 
 
@@ -34,7 +34,7 @@ def test_it_is_reported_with_a_line_a_turn(reported: Ended) -> None:
         "turn 2/60 | acting q_001: fetch_page x2, 2 pages | 2 pages read",
         "turn 3/60 | acting q_001: finalize_report | 2 pages read",
     ]
-    assert reported.line("Status:") == "stopped (reported, finalized)"
+    assert reported.line("Status:") == "stopped, since a report was written (reported, finalized)"
     assert reported.line("Next Action:").startswith("accept the report, unverified as it is")
 
 
@@ -58,4 +58,4 @@ def test_it_goes_on_as_the_loop_it_was_started_as(here: Here, reported: Ended, h
 def test_a_loop_that_does_not_exist_is_refused_by_name(here: Here) -> None:
     refused = here("research", QUESTION, "--documents", ".", "--loop", "plain")
     assert refused.code == 2
-    assert refused.err == "zetetic: --loop: should be 'investigative' or 'simple' (given: 'plain').\n"
+    assert refused.err == "zetetic: --loop: give one of investigative, simple (given: 'plain').\n"

@@ -130,8 +130,8 @@ def test_the_tables_go_into_a_pipe_that_closes_early(tmp_path: Path) -> None:
     ("args", "says"),
     [
         (["policy", "--jq", "--table"], "--table and --jq are two answers: give one of them."),
-        (["policy", "--mode", "quick"], "--mode: should be 'monitor', 'bounded-research'"),
-        (["policy", "--jq", "--mode", "quick"], "--mode: should be 'monitor', 'bounded-research'"),
+        (["policy", "--mode", "quick"], "--mode: give one of monitor, bounded-research, "),
+        (["policy", "--jq", "--mode", "quick"], "--mode: give one of monitor, bounded-research, "),
         (
             ["research", "x", "--documents", ".", "--min-challenges", "4"],
             "min_challenges 4 is more than max_challenges_per_target 3 allows: no claim could ever be verified.",

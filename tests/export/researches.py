@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from zetetic.state import events as ev
+from zetetic.state.citations import sections
 from zetetic.state.evolve import fold
 from zetetic.state.research import Research
 from zetetic.state.thresholds import Thresholds
@@ -152,3 +153,31 @@ def extension(minute: float, iterations: int) -> ev.Event:
 
 
 GATE = GateResult(gate="verified", passed=False, why="no quote")
+
+
+DRAFT = """# A title of the model
+
+It gives 240 MW. [c_001] It was built in 1990 [c_002].
+
+## Details
+- Both say so [c_002, c_001].
+
+## Gaps
+- Who paid is unknown [q_002].
+
+## References
+1. https://example.com
+"""
+
+
+def finished(*more: ev.Event, draft: str = DRAFT, **run: object) -> Research:
+    return plant(*more, synthesis(), drafted(draft), ended(), **run)
+
+
+def part(report: str, title: str) -> str:
+    """The text of one section of a report."""
+    return next(section.body for section in sections(report) if section.title == title)
+
+
+def gaps_of(report: str) -> list[str]:
+    return [line for line in part(report, "Gaps and assumptions").split("\n") if line]

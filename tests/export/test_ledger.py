@@ -221,7 +221,7 @@ def test_the_recovery_notes() -> None:
 - Status: running
 - Last completed iteration: 1
 - Next safe action: resume: work on q_002: Who paid?
-- Remaining evidence gaps: Still open (q_002, pending): Who paid?
+- Remaining evidence gaps: Not answered: Who paid? (q_002) It was not looked into.
 - Active blockers: none
 - Budget remaining: 59 iterations, 60 turns, unlimited tokens, unlimited US dollars, 6000 seconds
 """
@@ -236,7 +236,13 @@ def test_the_next_safe_action() -> None:
         "remove the blocker (provider (429); q_003 is blocked: Which key?), then resume the run"
     )
     assert next_safe_action(plant(ended())) == "none: the run is complete"
-    assert next_safe_action(plant(ended("reported", "stalled"))).startswith("resume the run with a larger budget")
+    for reason in ("breaker:iterations", "breaker:tokens"):
+        assert next_safe_action(plant(ended("reported", reason))).startswith("resume the run with a larger budget")
+    for reason in ("stalled", "plateau", "frontier_exhausted", "finalized", "aborted"):  # no lack of budget
+        advice = next_safe_action(plant(ended("reported", reason)))
+        assert "larger budget" not in advice
+        assert "other sources" in advice
+        assert advice.endswith("a few more turns; or accept the report with its gaps")
     assert next_safe_action(plant(synthesis())) == "resume: write the report from the notes"
     assert next_safe_action(plant(ev.ExtractionDue(at=at(9), items=(text,)))).startswith("resume: extract the 1 texts")
     assert next_safe_action(plant()) == "resume: check the exploration gate"

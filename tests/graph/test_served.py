@@ -38,7 +38,8 @@ async def test_what_the_example_is_there_to_show(tmp_path: Path) -> None:
     objective = (EXAMPLES / "question.txt").read_text(encoding="utf-8")
     context = Context(documents=str(EXAMPLES / "corpus"), home=str(tmp_path / "home"))
     result = await aresearch(objective, context=context)
-    body, _, rest = result.report.partition("## Summary")[2].partition("## Verification status")
+    top, _, told = result.report.partition("## Summary")
+    body, _, rest = told.partition("## Verification status")
     status, _, gaps = rest.partition("## Gaps and assumptions")
     assert result.status == "complete"
     # the copied text did not count twice
@@ -46,7 +47,8 @@ async def test_what_the_example_is_there_to_show(tmp_path: Path) -> None:
     assert homes["status"] == "UNVERIFIED"
     assert "not counted: it and an earlier source have nearly the same text" in status
     # the contradiction is named with both sides
-    assert "Sources disagree" in body
+    assert body.count("Sources disagree") == 1
+    assert "Sources disagree" not in rest
     assert "1,180 million crowns" in body
     assert "1,900 million crowns" in body
     # the outdated figure is not reported as current
@@ -54,6 +56,20 @@ async def test_what_the_example_is_there_to_show(tmp_path: Path) -> None:
     assert "320 megawatts" in gaps.partition("## Sources")[0]
     # what could not be found is a gap
     assert "When will the turbines of the Kestrow tidal barrage next be refitted?" in gaps.partition("## Sources")[0]
+    # each part of the objective has its answer and how sure it is at the top
+    rows = [line.split(" | ") for line in top.splitlines() if line.startswith("| ")]
+    assert [row[2] for row in rows] == [
+        "Status",
+        "verified",
+        "contradicted",
+        "from sources not shown to be independent",
+        "from one source",
+        "not answered",
+    ]
+    # a gap is told once, and the summary counts what is listed
+    listed = [line for line in gaps.partition("## Sources")[0].splitlines() if line.startswith("- ")]
+    assert sum("turbines" in line for line in listed) == 1
+    assert f"- Remaining Gaps: {len(listed)}: " in top
     # every reference opens a document that holds the quote
     async with await DocumentFolder.open(EXAMPLES / "corpus") as folder:
         for claim in result.research.claims.values():

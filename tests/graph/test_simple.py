@@ -106,7 +106,7 @@ async def test_an_answer_without_a_word_is_no_report_and_the_second_asks_for_it(
     assert (result.status, result.stop_reason) == ("reported", "stalled")
     assert model.choices == [None, None, None, None, "finalize_report"]
     assert STATED in result.report
-    assert "cut short by stalled" in result.report
+    assert "cut short: searching brought nothing new any more (stalled)." in result.report
 
 
 async def test_an_empty_report_is_refused_and_told(home: Path) -> None:
@@ -192,7 +192,7 @@ async def test_the_models_own_list_gives_way_to_the_codes_and_its_numbers_follow
 async def test_ids_of_the_other_loop_in_its_text_cite_nothing(home: Path) -> None:
     result = await simple(home, worker(steps(handed_in("## Summary\n\nIt is 42 metres tall [c_001] [s_002].\n"))))
     assert "It is 42 metres tall." in result.report
-    assert "of 1 factual sentences 0 cite a page that was read" in coverage_of(result.report)
+    assert "of 1 factual sentence 0 cite a page that was read" in coverage_of(result.report)
     assert "No source is cited." in result.report
 
 
@@ -209,7 +209,7 @@ async def test_without_a_source_it_says_so_and_is_not_complete(home: Path) -> No
     result = await rig.research(loop="simple")
     assert result.status == "reported"
     assert result.sources == []
-    assert "No source was read; of 1 searches 0 failed." in result.report
+    assert "No source was read; of 1 search 0 failed." in result.report
     assert f"- unread 1: {invented}" in result.report
     assert "It is 50 metres tall [unread 1]." in result.report
     assert "No source is cited." in result.report
@@ -226,7 +226,7 @@ async def test_the_last_turn_can_only_report(home: Path) -> None:
     assert model.choices == [None, None, "finalize_report"]
     assert model.prompts[2][-1].text.startswith("# Now\nThe budget is used up.")
     assert STATED in result.report
-    assert "cut short by breaker:iterations" in result.report
+    assert "cut short: its turns or attempts were used up (breaker:iterations)." in result.report
 
 
 @pytest.mark.rule("D46", "D54")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -57,8 +58,17 @@ Loop = Annotated[
     str | None,
     typer.Option(metavar="LOOP", help="investigative, or simple: the plain tool-calling loop; the former without one."),
 ]
-Run = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.")]
-RunOrLatest = Annotated[str | None, typer.Argument(metavar="[RUN]", help="Id of the run; the latest without one.")]
+Fallback = Annotated[
+    str | None, typer.Option(metavar="MODEL", help="Chat model that is asked where another one fails for good.")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say every turn, not only what begins and ends.")]
+Run = Annotated[
+    str, typer.Argument(metavar="RUN", help="Id of the run, or its first characters (4 or more), or latest.")
+]
+RunOrLatest = Annotated[
+    str | None,
+    typer.Argument(metavar="[RUN]", help="Id of the run, or its first characters; the latest without one."),
+]
 
 
 def _version(wanted: bool) -> None:
@@ -86,6 +96,7 @@ def research(
     search: Search = None,
     fetch: Fetch = None,
     model: Model = None,
+    fallback: Fallback = None,
     base_url: BaseUrl = None,
     mode: Mode = None,
     loop: Loop = None,
@@ -116,6 +127,7 @@ def research(
     ] = None,
     concurrency: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of a batch at once.")] = 4,
     again: Annotated[bool, typer.Option("--again", help="Begin every run of a batch anew, also those done.")] = False,
+    verbose: Verbose = False,
     as_json: AsJson = False,
     **bounds: Any,
 ) -> int:
@@ -128,6 +140,7 @@ def research(
         "search": search,
         "fetch": fetch,
         "model": model,
+        "fallback": fallback,
         "base_url": base_url,
         "mode": mode,
         "loop": loop,
@@ -142,7 +155,7 @@ def research(
             raise UserError("With --batch, objective, criteria, exclusions and directives stand in the file's lines.")
         from .batch import research_all
 
-        return _awaited(research_all(batch, given, concurrency=concurrency, again=again))
+        return _awaited(research_all(batch, given, concurrency=concurrency, again=again, verbose=verbose))
     if again:
         raise UserError("--again is for --batch; a single run is new each time.")
     if objective is None:
@@ -151,7 +164,7 @@ def research(
     from .running import Asked, start
 
     asked = Asked(objective, *([as_typed(text) for text in texts or ()] for texts in (criteria, exclude, directive)))
-    return _awaited(start(asked, given, as_json=as_json))
+    return _awaited(start(asked, given, verbose=verbose, as_json=as_json))
 
 
 @app.command()
@@ -162,10 +175,12 @@ def resume(
     search: Search = None,
     fetch: Fetch = None,
     model: Model = None,
+    fallback: Fallback = None,
     base_url: BaseUrl = None,
     home: Home = None,
     database: Database = None,
     user: User = None,
+    verbose: Verbose = False,
     as_json: AsJson = False,
     **room: Any,
 ) -> int:
@@ -177,12 +192,13 @@ def resume(
         "search": search,
         "fetch": fetch,
         "model": model,
+        "fallback": fallback,
         "base_url": base_url,
         "home": home,
         "database": database,
         "user": user,
     }
-    return _awaited(go_on(run, given, room, as_json=as_json))
+    return _awaited(go_on(run, given, room, verbose=verbose, as_json=as_json))
 
 
 @app.command()
@@ -200,10 +216,12 @@ def fork(
     search: Search = None,
     fetch: Fetch = None,
     model: Model = None,
+    fallback: Fallback = None,
     base_url: BaseUrl = None,
     home: Home = None,
     database: Database = None,
     user: User = None,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> int:
     """Go on from an earlier turn of a run as a new run; the old one stays as it is."""
@@ -214,13 +232,14 @@ def fork(
         "search": search,
         "fetch": fetch,
         "model": model,
+        "fallback": fallback,
         "base_url": base_url,
         "home": home,
         "database": database,
         "user": user,
     }
     words = [as_typed(text) for text in directive or ()]
-    return _awaited(branch_off(run, at, changed or (), words, given, as_json=as_json))
+    return _awaited(branch_off(run, at, changed or (), words, given, verbose=verbose, as_json=as_json))
 
 
 @app.command()
@@ -231,10 +250,12 @@ def work(
     search: Search = None,
     fetch: Fetch = None,
     model: Model = None,
+    fallback: Fallback = None,
     base_url: BaseUrl = None,
     home: Home = None,
     database: Database = None,
     user: User = None,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> int:
     """Join a run that another process leads, with more workers, until its questions are answered.
@@ -248,12 +269,13 @@ def work(
         "search": search,
         "fetch": fetch,
         "model": model,
+        "fallback": fallback,
         "base_url": base_url,
         "home": home,
         "database": database,
         "user": user,
     }
-    return _awaited(join(run, workers, given, as_json=as_json))
+    return _awaited(join(run, workers, given, verbose=verbose, as_json=as_json))
 
 
 @app.command()
@@ -327,6 +349,7 @@ def init(
     search: Search = None,
     fetch: Fetch = None,
     model: Model = None,
+    fallback: Fallback = None,
     base_url: BaseUrl = None,
     home: Home = None,
     database: Database = None,
@@ -343,6 +366,7 @@ def init(
         "search": search,
         "fetch": fetch,
         "model": model,
+        "fallback": fallback,
         "base_url": base_url,
         "home": home,
         "database": database,
@@ -384,6 +408,27 @@ def main() -> NoReturn:
     sys.exit(_code(lambda: app(prog_name="zetetic", standalone_mode=False)))
 
 
+_VALUE = re.compile(r"Invalid value for '(?P<name>[^']+)': (?P<says>.*)", re.DOTALL)
+_SAYS = (
+    (re.compile(r"Input should be a valid integer"), "give a whole number"),
+    (re.compile(r"Input should be a valid number"), "give a number"),
+    (re.compile(r"Input should be greater than or equal to (\S+)"), "give {} or more"),
+    (re.compile(r"Input should be less than or equal to (\S+)"), "give {} or less"),
+)
+"""How the parser of the command line refuses a value, and what is wanted in its place."""
+
+
+def in_own_words(said: str) -> str:
+    """The parser's refusal of a value as every other refusal is put: the option, and what it wants."""
+    found = _VALUE.fullmatch(said.strip())
+    if found is None:
+        return said
+    for pattern, wanted in _SAYS:
+        if kind := pattern.match(found["says"]):
+            return f"{found['name']}: {wanted.format(*kind.groups())}"
+    return f"{found['name']}: {found['says']}"
+
+
 def _code(command: Callable[[], Any]) -> int:
     try:
         return int(command() or 0)
@@ -401,5 +446,6 @@ def _code(command: Callable[[], Any]) -> int:
         if said is None:
             raise
         if said():  # nothing where the help was shown in place of a command
-            say(f"zetetic: {said().rstrip('.')}. See `zetetic --help`.")
+            refused = in_own_words(said()).rstrip(".")
+            say(f"zetetic: {refused}{'' if refused.endswith('?') else '.'} See `zetetic --help`.")
         return USAGE

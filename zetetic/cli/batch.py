@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import Iterator
 from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +17,7 @@ from zetetic.nodes.workbench import Workbench
 from zetetic.state.research import Research
 
 from .places import home_fault
-from .progress import turn_line
+from .progress import trouble_line, turn_line
 from .running import EXIT_CODES, FAILED, OFFLINE_NOTICE, STOPPED, Stop, names_no_model, signals_to
 from .settings import context_of, keep_settings
 from .terminal import UserError, deaf_stdout, give, say
@@ -24,7 +25,7 @@ from .terminal import UserError, deaf_stdout, give, say
 WORST_FIRST = (STOPPED, FAILED, EXIT_CODES["blocked"], EXIT_CODES["reported"])
 
 
-async def research_all(path: str, given: dict[str, Any], *, concurrency: int, again: bool) -> int:
+async def research_all(path: str, given: dict[str, Any], *, concurrency: int, again: bool, verbose: bool) -> int:
     """Runs the lines of a file, or of stdin for `-`; gives the exit code: the worst of the lines', 5 for an error.
 
     Raises UserError before anything is spent where the file or an option cannot be read.
@@ -32,6 +33,8 @@ async def research_all(path: str, given: dict[str, Any], *, concurrency: int, ag
     items = read_lines(_read(path).splitlines())
     if not items:
         raise UserError(f"--batch {path}: there is no line in it; write one objective a line.")
+    for note in _alike(items):
+        say(note)
     context = context_of(given)
     if fault := home_fault(context.home):
         raise UserError(fault)
@@ -40,7 +43,7 @@ async def research_all(path: str, given: dict[str, Any], *, concurrency: int, ag
         say(OFFLINE_NOTICE)
     stop = Stop(asyncio.current_task(), say)
     codes: list[int] = []
-    watch = Watch(_told, _begins, stop.control)
+    watch = Watch(_told if verbose else _trouble, _begins, stop.control)
     with signals_to(stop):
         try:
             async with aclosing(run_items(items, context, concurrency, again, watch)) as results:
@@ -56,6 +59,26 @@ async def research_all(path: str, given: dict[str, Any], *, concurrency: int, ag
         codes.append(STOPPED)
         say("To go on: give the same command again")
     return next((code for code in WORST_FIRST if code in codes), 0)
+
+
+def _alike(items: list[Item]) -> Iterator[str]:
+    """Lines that may have been meant as one: equal ones, and others of one id. Each is a run all the same."""
+    equal: dict[str, list[int]] = {}
+    named: dict[str, list[int]] = {}
+    for item in items:
+        if item.line is not None:
+            equal.setdefault(item.line.model_dump_json(), []).append(item.number)
+            named.setdefault(item.line.id, []).append(item.number)
+    repeated = [numbers for numbers in equal.values() if len(numbers) > 1]
+    for numbers in repeated:
+        yield f"Lines {_listed(numbers)} are equal: each is a run of its own."
+    for name, numbers in named.items():
+        if name and len(numbers) > 1 and numbers not in repeated:
+            yield f"Lines {_listed(numbers)} have the same id {name!r}: tell their results apart by line."
+
+
+def _listed(numbers: list[int]) -> str:
+    return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
 
 
 def _read(path: str) -> str:
@@ -86,6 +109,11 @@ def _told(item: Item, update: dict[str, Any], research: Research) -> None:
     account = str(update.get("account") or "")
     if account.startswith(("turn", "attempt")):
         say(f"[{item.label}] {turn_line(account, research, datetime.now(UTC))}")
+
+
+def _trouble(item: Item, update: dict[str, Any], research: Research) -> None:
+    if trouble := trouble_line(str(update.get("account") or "")):
+        say(f"[{item.label}] {trouble}")
 
 
 def _begins(item: Item, run_id: str, bench: Workbench) -> None:

@@ -10,24 +10,33 @@ from zetetic.graph.result import ResearchResult
 from zetetic.graph.run import new_id
 from zetetic.nodes.workbench import SetupError
 
-from .places import existing_store, stored_research
+from .places import existing_store, full_id, stored_research
 from .progress import Progress
 from .running import Stop, run_to_end
-from .settings import context_of, kept_settings
+from .settings import check_bounds, context_of, kept_settings
 from .terminal import UserError
 
 
 async def branch_off(
-    run_id: str, at: int, changed: Sequence[str], directives: Sequence[str], given: dict[str, Any], *, as_json: bool
+    run_id: str,
+    at: int,
+    changed: Sequence[str],
+    directives: Sequence[str],
+    given: dict[str, Any],
+    *,
+    verbose: bool,
+    as_json: bool,
 ) -> int:
     """Goes on from the end of a turn as a new run, to its exit code. Raises UserError before anything is spent."""
     home = context_of({"home": given.get("home")}).home
+    run_id = await full_id(run_id, given)
     stored = kept_settings(home, run_id)
     found = context_of(given, stored)
     research = await stored_research(found, run_id)
     if "model" not in found.model_fields_set and not research.model.startswith("offline"):
         raise UserError(f"The run was started with the model {research.model}, and how is not kept: give --model.")
     bounds = dict(map(_named, changed))
+    check_bounds(research, bounds)
     async with existing_store(found) as store:
         assert store is not None
         try:
@@ -51,7 +60,7 @@ async def branch_off(
         )
 
     notice = f"Forked from {run_id} after turn {at}, which stays as it is."
-    return await run_to_end(chosen, context, begin, notice=notice, as_json=as_json)
+    return await run_to_end(chosen, context, begin, notice=notice, verbose=verbose, as_json=as_json)
 
 
 def _named(text: str) -> tuple[str, str]:

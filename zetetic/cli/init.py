@@ -14,9 +14,11 @@ from zetetic.models import ModelError, ProviderError, call_model, has_price, kno
 from zetetic.nodes.context import Context
 from zetetic.nodes.roles import ROLES, made_for, named_for
 from zetetic.nodes.windows import Role, least_window
+from zetetic.nodes.workbench import SetupError, open_documents
 from zetetic.sources import DocumentFolder, DocumentsError, SearchProvider, SearchStatus
 from zetetic.sources.providers import KNOWN, ApiProvider, adapted, make_provider
 from zetetic.state.thresholds import Thresholds
+from zetetic.state.wording import counted
 
 from .places import home_fault
 from .settings import context_of
@@ -95,12 +97,16 @@ async def _sources(context: Context) -> list[Check]:
     checks: list[Check] = []
     if context.documents:
         try:
-            folder = await DocumentFolder.open(context.documents)
-        except (DocumentsError, OSError) as error:
+            folder, tables = await open_documents(context.documents)
+        except (SetupError, DocumentsError, OSError) as error:
             checks.append(Check("documents", "fails", str(error), "name a folder with documents that can be read"))
         else:
+            assert folder is not None
             held = folder.holdings
-            checks.append(Check("documents", "ok", f"{held.sources} documents of {held.domains} origins"))
+            found = f"{counted(held.sources, 'document')} of {counted(held.domains, 'origin')}"
+            found += f", {counted(len(tables.tables), 'table')}" if tables.tables else ""
+            unread = len(folder.unreadable) + len(tables.unreadable)
+            checks.append(Check("documents", "ok", found + (f"; {unread} cannot be read" if unread else "")))
     try:
         checks += await _searches(context, folder)
     finally:

@@ -19,22 +19,22 @@ from zetetic.state.wording import one_line
 from zetetic.store import Store
 
 from .parts import PARTS
-from .places import existing_store, resume_command
+from .places import OBJECTIVE_SHOWN, existing_store, full_id, how_to_go_on
 from .progress import frontier_counts, spent
 from .settings import context_of, kept_settings
 from .terminal import UserError, give, give_json, give_table, say
 
-OBJECTIVE_SHOWN = 80
-"""Characters of an objective in the list of runs."""
-
 
 @asynccontextmanager
-async def _run(run_id: str | None, given: dict[str, Any]) -> AsyncIterator[tuple[Store, Research, Context]]:
+async def _run(
+    run_id: str | None, given: dict[str, Any], *, reading: bool = True
+) -> AsyncIterator[tuple[Store, Research, Context]]:
     """A run, or the latest, with the store and the context it is found in. Raises UserError where there is none."""
     context = context_of(given)
     if run_id is not None:
+        run_id = await full_id(run_id, given)
         context = context_of(given, _place(kept_settings(context.home, run_id)))
-    async with existing_store(context) as store:
+    async with existing_store(context, reading=reading) as store:
         if run_id is None and store is not None:
             run_id = next((row.run_id for row in await store.runs()), None)
         if run_id is None:
@@ -75,7 +75,7 @@ async def show_status(run_id: str | None, given: dict[str, Any], *, as_json: boo
         folder = Path(context.home) / research.run_id
         lines += [f"Run folder: {folder}"] if folder.is_dir() else []
         if research.status != "complete":
-            lines.append(f"To go on: {resume_command(research, context)}")
+            lines.append(how_to_go_on(research, context))
         give("\n".join(lines))
     return 0
 
@@ -93,7 +93,7 @@ def _counted(research: Research) -> str:
 async def list_runs(given: dict[str, Any], *, as_json: bool) -> int:
     """All runs of a database, the newest first."""
     context = context_of(given)
-    async with existing_store(context) as store:
+    async with existing_store(context, reading=True) as store:
         rows = await store.runs() if store is not None else []
     if as_json:
         names = ("run_id", "status", "stop_reason", "phase", "turns", "usd", "created_at", "updated_at", "objective")
@@ -128,6 +128,7 @@ async def show_part(run_id: str, what: str, given: dict[str, Any], *, as_json: b
     if what != "report" and what not in PARTS:
         raise UserError(f"There is nothing called {what!r} to show: report, {', '.join(PARTS)}.")
     async with _run(run_id, given) as (store, research, _):
+        run_id = research.run_id
         if what == "report":
             if not has_report(research):
                 raise UserError(f"The run {run_id} is {research.status} and has no report yet.")
@@ -152,7 +153,8 @@ async def show_part(run_id: str, what: str, given: dict[str, Any], *, as_json: b
 
 async def direct(run_id: str, text: str, given: dict[str, Any], *, as_json: bool) -> int:
     """Records a directive for the next attempt (A24)."""
-    async with _run(run_id, given) as (store, research, context):
+    async with _run(run_id, given, reading=False) as (store, research, context):
+        run_id = research.run_id
         who = context.user or "user"
         at = datetime.now(UTC)
         done = await store.execute(run_id, lambda r: decide_direct(r, text, who, at=at), reason="directive")

@@ -4,33 +4,78 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 from zetetic.nodes.context import Context
 from zetetic.state.breakers import budget_left
 from zetetic.state.research import Research
+from zetetic.state.wording import one_line
 from zetetic.store import Store, StoreError, database_exists
-from zetetic.store.address import has_secret
+from zetetic.store.address import has_secret, is_postgres
 
 from .bounds import option_name
+from .settings import FILE, context_of
 from .terminal import UserError
 
 DEFAULT_HOME = ".zetetic"
+OBJECTIVE_SHOWN = 80
+"""Characters of an objective in a list of runs."""
 
 
 @asynccontextmanager
-async def existing_store(context: Context) -> AsyncIterator[Store | None]:
-    """The store of a context; None where there is no database yet. Raises UserError where it cannot be used."""
+async def existing_store(context: Context, *, reading: bool = False) -> AsyncIterator[Store | None]:
+    """The store of a context; None where there is no database yet. Raises UserError where it cannot be used.
+
+    For `reading` alone one that cannot be written is copied first: opening it would migrate and lock it.
+    """
     try:
         if not await database_exists(context.database_path):
             yield None
             return
-        async with await Store.open(context.database_path) as store:
-            yield store
+        with _readable(context.database_path, reading=reading) as path:
+            async with await Store.open(path) as store:
+                yield store
     except StoreError as error:
         raise UserError(str(error)) from None
+
+
+@contextmanager
+def _readable(database: str, *, reading: bool) -> Iterator[str]:
+    """The database itself, or a copy of one that may be read and not written."""
+    path = Path(database)
+    if not reading or is_postgres(database) or all(os.access(place, os.W_OK) for place in (path.parent, path)):
+        yield database
+        return
+    with tempfile.TemporaryDirectory(prefix="zetetic-") as place:
+        copy = Path(place) / "zetetic.db"
+        try:
+            _copy(path, copy)
+        except (OSError, sqlite3.Error) as error:
+            raise UserError(f"{path} cannot be read: {error}.") from None
+        yield str(copy)
+
+
+def _copy(path: Path, copy: Path) -> None:
+    """Copies a database as it stands. SQLite does it, with all that is written meanwhile; but of a database with a
+    write-ahead log in a folder where it can make no file it reads nothing: then file and log are copied."""
+    try:
+        with (
+            closing(sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)) as held,
+            closing(sqlite3.connect(copy)) as whole,
+        ):
+            held.backup(whole)
+    except sqlite3.OperationalError:
+        shutil.copyfile(path, copy)
+        log = Path(f"{path}-wal")
+        if log.exists():
+            shutil.copyfile(log, f"{copy}-wal")
 
 
 async def stored_research(context: Context, run_id: str) -> Research:
@@ -39,6 +84,41 @@ async def stored_research(context: Context, run_id: str) -> Research:
         if store is None or not await store.exists(run_id):
             raise UserError(f"There is no run {run_id!r} in {context.database_shown}: `zetetic runs` lists them.")
         return await store.load(run_id)
+
+
+SHORTEST_PREFIX = 4
+"""Characters of a run's id that are enough to name it, where they name no other."""
+LATEST = "latest"
+
+
+async def full_id(text: str, given: dict[str, Any]) -> str:
+    """The id that the first characters of one name, or `latest`; the text itself where it names no run.
+
+    Raises UserError where several runs begin so.
+    """
+    context = context_of({name: given.get(name) for name in ("home", "database")})
+    async with existing_store(context, reading=True) as store:
+        asked = {row.run_id: row.objective for row in await store.runs()} if store is not None else {}
+    if text in asked:
+        return text
+    if text == LATEST and asked:
+        return next(iter(asked))
+    asked = {**_with_folders(Path(context.home)), **asked}
+    found = [run_id for run_id in asked if run_id.startswith(text)] if len(text) >= SHORTEST_PREFIX else []
+    if len(found) > 1 and text not in asked:
+        listed = "".join(
+            f"\n  {run_id}  {one_line(asked[run_id], OBJECTIVE_SHOWN)}".rstrip() for run_id in sorted(found)
+        )
+        raise UserError(f"{len(found)} runs begin with {text}: give more of the id.{listed}")
+    return found[0] if len(found) == 1 else text
+
+
+def _with_folders(home: Path) -> dict[str, str]:
+    """The runs that have a folder here; their database may be elsewhere."""
+    try:
+        return {path.parent.name: "" for path in sorted(home.glob(f"*/{FILE}"))}
+    except OSError:
+        return {}
 
 
 def home_fault(home: str) -> str:
@@ -51,6 +131,14 @@ def home_fault(home: str) -> str:
     if not os.access(place, os.W_OK | os.X_OK):
         return f"--home {home}: {place} cannot be written; name another folder."
     return ""
+
+
+def how_to_go_on(research: Research, context: Context) -> str:
+    """The line that says what to type; where a larger budget alone would not help, with what would (D54)."""
+    command = resume_command(research, context)
+    if research.status == "reported" and not research.stop_reason.startswith("breaker:"):
+        return f"To go on, with other sources (--documents, --search) or after `zetetic steer`: {command}"
+    return f"To go on: {command}"
 
 
 def resume_command(research: Research, context: Context) -> str:

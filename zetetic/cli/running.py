@@ -24,13 +24,15 @@ from zetetic.nodes.context import Context
 from zetetic.nodes.route import write_folder
 from zetetic.nodes.workbench import SetupError, Workbench, workbench
 from zetetic.sources import DocumentFolder, DocumentsError
+from zetetic.sources.documents import FEW, by_reason
 from zetetic.state.decision import Refusal
 from zetetic.state.research import Research
 from zetetic.state.runs import decide_resume, decide_stop, directive_fault
 from zetetic.store import StoreError
 
-from .places import home_fault, resume_command, stored_research
+from .places import full_id, home_fault, how_to_go_on, stored_research
 from .progress import Progress
+from .settings import FILE as SETTINGS
 from .settings import bounds_of, context_of, keep_settings, kept_settings
 from .terminal import UserError, deaf_stdout, give, give_json, redacted, say
 
@@ -58,7 +60,7 @@ class Asked:
     directives: Sequence[str] = ()
 
 
-async def start(asked: Asked, given: dict[str, Any], *, as_json: bool) -> int:
+async def start(asked: Asked, given: dict[str, Any], *, verbose: bool, as_json: bool) -> int:
     """Starts a run and takes it to its end; gives the exit code. Raises UserError before anything is spent."""
     if not asked.objective.strip():
         raise UserError("The objective is empty: say what is to be found out.")
@@ -82,7 +84,8 @@ async def start(asked: Asked, given: dict[str, Any], *, as_json: bool) -> int:
             progress=progress,
         )
 
-    return await run_to_end(run_id, context, begin, notice=OFFLINE_NOTICE if unnamed else "", as_json=as_json)
+    notice = OFFLINE_NOTICE if unnamed else ""
+    return await run_to_end(run_id, context, begin, notice=notice, verbose=verbose, as_json=as_json)
 
 
 def names_no_model(context: Context) -> bool:
@@ -93,9 +96,10 @@ def names_no_model(context: Context) -> bool:
     return not named
 
 
-async def go_on(run_id: str, given: dict[str, Any], room: dict[str, Any], *, as_json: bool) -> int:
+async def go_on(run_id: str, given: dict[str, Any], room: dict[str, Any], *, verbose: bool, as_json: bool) -> int:
     """Lets a run go on as it was started; gives the exit code. Raises UserError before anything is spent."""
     home = context_of({"home": given.get("home")}).home
+    run_id = await full_id(run_id, given)
     stored = kept_settings(home, run_id)
     found = context_of(given, stored)
     research = await stored_research(found, run_id)
@@ -110,7 +114,7 @@ async def go_on(run_id: str, given: dict[str, Any], room: dict[str, Any], *, as_
     def begin(stop: Stop, progress: Progress) -> Awaitable[ResearchResult]:
         return aresume(run_id, context=context, **added, control=stop.control, progress=progress)
 
-    return await run_to_end(run_id, context, begin, as_json=as_json)
+    return await run_to_end(run_id, context, begin, verbose=verbose, as_json=as_json)
 
 
 # A run.
@@ -182,11 +186,13 @@ class _Outcome:
     trouble: str = ""
 
 
-async def run_to_end(run_id: str, context: Context, begin: Begin, *, notice: str = "", as_json: bool) -> int:
+async def run_to_end(
+    run_id: str, context: Context, begin: Begin, *, notice: str = "", verbose: bool, as_json: bool
+) -> int:
     """Takes a run to its end, with its progress on stderr; gives the exit code."""
     folder: Path | None = None
     documents: DocumentFolder | None = None
-    with Progress() as progress:
+    with Progress(verbose=verbose) as progress:
         stop = Stop(asyncio.current_task(), progress.say)
         with signals_to(stop):
             try:
@@ -196,11 +202,11 @@ async def run_to_end(run_id: str, context: Context, begin: Begin, *, notice: str
                     if notice:
                         progress.say(notice)
                     documents = bench.folder
-                    for path, reason in (*(documents.unreadable if documents else ()), *bench.tables.unreadable):
-                        progress.say(f"Not read: {path}: {reason}")
+                    for line in not_read(documents, bench.tables.unreadable):
+                        progress.say(line)
                     folder = bench.run_folder(run_id)
                     _keep(context, folder)
-                    progress.say(f"Run {run_id}" + (f" in {folder}" if folder else ""))
+                    progress.opening = f"Run {run_id}" + (f" in {folder}" if folder else "")
                     outcome = await _outcome(run_id, bench, stop, folder, begin(stop, progress))
             except asyncio.CancelledError:
                 if not (stop.caught() or stop.control.drain_requested):
@@ -231,6 +237,14 @@ def _keep(context: Context, folder: Path | None) -> None:
         raise UserError(f"{folder} cannot be written: {error.strerror or error}.") from None
 
 
+def _forget(folder: Path | None) -> None:
+    """Removes what was kept for a run that never came to be."""
+    if folder is not None:
+        with contextlib.suppress(OSError):
+            (folder / SETTINGS).unlink()
+            folder.rmdir()
+
+
 async def _outcome(
     run_id: str, bench: Workbench, stop: Stop, folder: Path | None, work: Awaitable[ResearchResult]
 ) -> _Outcome:
@@ -246,6 +260,7 @@ async def _outcome(
     except Exception as error:
         trouble = f"The run broke off: {_named(error)}" + _traceback(error, folder)
     if not await bench.store.exists(run_id):
+        _forget(folder)
         if stop.control.drain_requested:
             return _Outcome(STOPPED, trouble=NOT_BEGUN)
         return _Outcome(FAILED, trouble=trouble)
@@ -311,8 +326,19 @@ def _closing(
     if folder is not None:
         say(f"Run folder: {folder}")
     if result.status != "complete":
-        say(f"To go on: {resume_command(research, context)}")
+        say(how_to_go_on(research, context))
     return code
+
+
+def not_read(documents: DocumentFolder | None, tables: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """The files that cannot be read: each with its reason where they are few; else how many, why, and the first."""
+    unreadable = [*(documents.unreadable if documents else ()), *tables]
+    if len(unreadable) <= FEW:
+        yield from (f"Not read: {path}: {reason}" for path, reason in unreadable)
+        return
+    read = len(documents.documents) if documents else 0
+    yield f"{read:,} of {read + len(unreadable):,} files could be read, {len(unreadable):,} could not:"
+    yield from (f"  {line}" for line in by_reason(unreadable))
 
 
 def _say_unused(documents: DocumentFolder, research: Research) -> None:

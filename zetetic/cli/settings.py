@@ -57,9 +57,40 @@ def _fault(fault: dict[str, Any], values: dict[str, Any]) -> str:
     name = str(fault["loc"][0])
     variable = f"ZETETIC_{name.upper()}"
     where = option_name(name) if name in values or variable not in os.environ else f"The variable {variable}"
-    says = str(fault["msg"]).removeprefix("Input ").removeprefix("Value error, ")
+    says = _wanted(fault)
     secret = "key" in name or name == "database"
     return f"{where}: {says} (given: {'[secret]' if secret else repr(fault['input'])})."
+
+
+_WANTED = {
+    "greater_than_equal": "give {ge} or more",
+    "greater_than": "give more than {gt}",
+    "less_than_equal": "give {le} or less",
+    "less_than": "give less than {lt}",
+    "int_parsing": "give a whole number",
+    "int_type": "give a whole number",
+    "int_from_float": "give a whole number",
+    "int_parsing_size": "give a smaller number",
+    "float_parsing": "give a number",
+    "float_type": "give a number",
+    "finite_number": "give a number that is no infinity",
+    "bool_parsing": "give true or false",
+    "literal_error": "give one of {expected}",
+    "string_type": "give a text",
+    "list_type": "give names with commas between",
+}
+"""What an option or a variable wants, by the kind of fault."""
+
+
+def _wanted(fault: dict[str, Any]) -> str:
+    known = _WANTED.get(str(fault["type"]))
+    if known is not None:
+        return known.format(**{name: _number(value) for name, value in fault.get("ctx", {}).items()})
+    return str(fault["msg"]).removeprefix("Input ").removeprefix("Value error, ")
+
+
+def _number(value: Any) -> str:
+    return f"{value:.15g}" if isinstance(value, int | float) else str(value).replace("'", "").replace(" or ", ", ")
 
 
 # What is kept.
@@ -110,6 +141,15 @@ def kept_settings(home: str, run_id: str) -> dict[str, Any]:
     if not isinstance(kept, dict) or kept.get("schema_version") != SCHEMA_VERSION:
         raise UserError(f"{path} is of another version: delete it, and name model and documents anew.")
     return {name: kept[name] for name in KEPT if name in kept}
+
+
+def check_bounds(research: Research, changed: dict[str, Any]) -> None:
+    """Raises UserError where a run cannot have these bounds; a name that is none is left to whoever knows them all."""
+    known = {name: value for name, value in changed.items() if name in Thresholds.model_fields}
+    try:
+        Thresholds(**{**research.thresholds.model_dump(), **known})
+    except ValidationError as error:
+        raise UserError(_in_words(error, known)) from None
 
 
 def bounds_of(research: Research, room: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

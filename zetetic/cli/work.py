@@ -7,16 +7,17 @@ from typing import Any
 
 from zetetic.graph.working import WorkDone, awork, cannot_join
 
-from .places import stored_research
+from .places import full_id, stored_research
 from .progress import Progress
 from .running import SETUP_ERRORS, STOPPED, Stop, signals_to
 from .settings import context_of, kept_settings
 from .terminal import UserError, give, give_json
 
 
-async def join(run_id: str, workers: int, given: dict[str, Any], *, as_json: bool) -> int:
+async def join(run_id: str, workers: int, given: dict[str, Any], *, verbose: bool, as_json: bool) -> int:
     """Works on a run until its exploration is over, or Ctrl-C; gives the exit code. Raises UserError before that."""
     home = context_of({"home": given.get("home")}).home
+    run_id = await full_id(run_id, given)
     stored = kept_settings(home, run_id)
     found = context_of(given, stored)
     research = await stored_research(found, run_id)
@@ -27,7 +28,7 @@ async def join(run_id: str, workers: int, given: dict[str, Any], *, as_json: boo
     own = {**research.thresholds.model_dump(), "mode": research.mode, "user": given.get("user") or research.user}
     context = context_of({**given, **own}, stored)
     done: WorkDone | None = None
-    with Progress() as progress:
+    with Progress(verbose=verbose) as progress:
         stop = Stop(asyncio.current_task(), progress.say)
         with signals_to(stop):
             progress.say(f"Joining run {run_id} with {workers} worker{'s' if workers > 1 else ''}")

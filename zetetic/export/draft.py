@@ -18,6 +18,8 @@ from zetetic.state.values import Claim, Question
 from zetetic.state.wording import one_line
 
 FALLEN = frozenset({"REFUTED", "RETRACTED"})
+HEADING_SHOWN = 160
+"""Characters of a question as a heading."""
 
 
 def draft_of(research: Research) -> tuple[str, bool]:
@@ -44,7 +46,7 @@ def notes_draft(research: Research) -> str:
         answer = "" if question is root else _answer(research, question)
         lines = [f"- {line}" for claim in _standing(research, question.id) if (line := _claim(claim, told))]
         if answer or lines:
-            title = "The objective" if question is root else one_line(question.question).strip("#* ")
+            title = "The objective" if question is root else one_line(question.question, HEADING_SHOWN).strip("#* ")
             details += [f"### {title}", *([answer] if answer else []), *(["\n".join(lines)] if lines else [])]
     loose = [c for c in research.claims.values() if c.status not in FALLEN and c.id not in told]
     if loose:
@@ -93,7 +95,7 @@ def without_fallen(research: Research, section: Section) -> tuple[str, tuple[str
         return section.body, ()
     kept: list[str] = []
     left_out: list[str] = []
-    for block in _blocks(section.body):
+    for block in blocks(section.body):
         if not fallen & set(cited_ids(block)):
             kept.append(block)
             continue
@@ -108,7 +110,7 @@ def without_fallen(research: Research, section: Section) -> tuple[str, tuple[str
     return "\n".join(kept), tuple(left_out)
 
 
-def _blocks(body: str) -> Iterator[str]:
+def blocks(body: str) -> Iterator[str]:
     """Paragraphs, list items and table rows, each with its line breaks; joined by line breaks they are the body."""
     block: list[str] = []
     for line in body.split("\n"):

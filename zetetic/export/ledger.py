@@ -211,6 +211,18 @@ def active_blockers(research: Research) -> str:
     return "; ".join(found)
 
 
+MORE_ROOM = "resume the run with a larger budget"
+_OTHERWISE = "by --documents, --search or zetetic steer, and resume the run with a few more turns"
+_ADVICE = {
+    "stalled": f"more budget alone would find no more: give other sources or other words to look for, {_OTHERWISE}",
+    "plateau": f"more budget alone would change no more: give other sources or another direction, {_OTHERWISE}",
+    "frontier_exhausted": f"see under gaps what the report lacks: give other sources or a direction, {_OTHERWISE}",
+    "finalized": f"see under gaps why the report was not accepted: give other sources or a direction, {_OTHERWISE}",
+    "aborted": f"the model gave up: give another model (--model), other sources or a direction, {_OTHERWISE}",
+}
+"""What would help a run that ended for a reason which is no lack of budget (D48, D54)."""
+
+
 def next_safe_action(research: Research) -> str:
     """The one action that recovery may take (L3, L9)."""
     if research.status == "complete":
@@ -220,7 +232,7 @@ def next_safe_action(research: Research) -> str:
     if research.loop == "simple" and research.stop_reason == "finalized":
         return "accept the report, unverified as it is, or research the objective with the investigative loop"
     if research.status in ("reported", "failed"):
-        return "resume the run with a larger budget, or accept the report with its gaps"
+        return f"{_ADVICE.get(research.stop_reason, MORE_ROOM)}; or accept the report with its gaps"
     if research.phase == "synthesis":
         return "resume: write the report from the notes"
     if research.pending:

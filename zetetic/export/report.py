@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from zetetic.state.citations import (
     CITATION,
@@ -11,16 +11,20 @@ from zetetic.state.citations import (
     cited_claims,
     cited_ids,
     factual_sentences,
-    sections,
+    split_sentences,
     without_citations,
 )
-from zetetic.state.independence import common_origin
+from zetetic.state.independence import common_origin, common_wording, names_as_source
 from zetetic.state.research import Research
-from zetetic.state.values import Challenge, Claim, Evidence, Source
-from zetetic.state.wording import one_line
+from zetetic.state.thresholds import Thresholds
+from zetetic.state.values import Claim, Evidence, Source
+from zetetic.state.wording import counted, folded, one_line
 
-from .draft import FALLEN, draft_of, without_fallen
-from .gaps import Shortfall, refutation, shortfalls
+from .answer_table import answer_table
+from .contents import VERIFICATION, contents_of
+from .draft import FALLEN
+from .gaps import Shortfall
+from .plain_words import outcome_of
 from .references import References, literal
 from .summary import summary_lines
 
@@ -29,7 +33,8 @@ OFFLINE = (
     "This report is extractive: it was composed without a language model, from sentences picked out of the sources."
 )
 BY_CODE = "This report was written by code from the notes; no report written by the model was accepted."
-VERIFICATION = "Verification status"
+TITLE_SHOWN = 80
+"""Characters of a title in a list that is not the list of the sources cited."""
 
 
 def render_report(research: Research, page_path: PagePath | None = None) -> str:
@@ -41,86 +46,47 @@ def render_report(research: Research, page_path: PagePath | None = None) -> str:
     held = research.report
     if held.final and not held.draft and not held.rendered_by_code and not cited_ids(held.final):
         return held.final
-    draft, by_code = draft_of(research)
-    draft = tamed(draft)
+    contents = contents_of(research)
     references = References(research)
-    body: list[str] = []
-    left_out: list[str] = []
-    own = tuple(own_sections(draft))
-    gap_texts = [f"{heading_of(section)}\n\n{section.body}".strip("\n") for section in own if section.gaps]
-    for section in own:
-        if not section.gaps:
-            text, removed = without_fallen(research, section)
-            left_out += removed
-            body.append(references.resolve(f"{heading_of(section)}\n\n{text}".strip("\n")))
-    if not body:
-        body.append("## Summary\n\nNothing could be established.")
+    table = answer_table(research, references)
+    body = [references.resolve(part) for part in contents.told] or ["## Summary\n\nNothing could be established."]
+    stated = "\n\n".join(map(references.resolve, contents.stated_gaps))
+    found = "\n".join(gap_line(gap, references) for gap in contents.gaps)
     parts = [
         f"# {literal(research.objective)}",
         "\n".join(f"- {literal(line)}" for line in summary_lines(research)),
+        table,
         *([f"> {OFFLINE}"] if research.model.startswith("offline") else []),
-        *([f"> {BY_CODE}"] if by_code else []),
+        *([f"> {BY_CODE}"] if contents.by_code else []),
         *body,
         f"## {VERIFICATION}",
-        coverage(research, own),
-        *_verification(research, references, cited_ids("\n".join(gap_texts))),
+        f"{meaning(research.thresholds)} {coverage(research, contents.own)}",
+        *_verification(research, references, cited_ids("\n".join(contents.stated_gaps)), "\n".join(contents.told)),
         "## Gaps and assumptions",
-        *map(references.resolve, gap_texts),
-        _gap_list(research, draft, left_out, references),
+        _one_list(stated, found) or "- None that code could find.",
         "## Sources",
         *_sources(research, references, page_path),
     ]
     return "\n\n".join(part for part in parts if part.strip()) + "\n"
 
 
-# The draft's own text.
-
-
-_LABEL = re.compile(
-    r"\*\*(?:VERIFIED|UNVERIFIED|REFUTED|RETRACTED)\*\*:?\s*|\[(?:verified|unverified)\]\s*", re.IGNORECASE
-)
-
-
-def tamed(draft: str) -> str:
-    """The draft without HTML of its own and without labels that only code may give."""
-    return re.sub(r"<(?=[A-Za-z/!])", "&lt;", _LABEL.sub("", draft))
-
-
-def own_sections(draft: str) -> Iterator[Section]:
-    """The draft's sections without its title and without a verification status, which is the code's to write."""
-    found = sections(draft)
-    titles = [section.title for section in found if section.level == 1]
-    has_title = len(titles) == 1 and "summary" not in titles[0].casefold() and found[0].level <= 1
-    skipped = 0
-    for number, section in enumerate(found):
-        if skipped and section.level > skipped:
-            continue
-        skipped = 0
-        if section.title.casefold().startswith(VERIFICATION.casefold()) and not section.gaps:
-            skipped = section.level
-        elif section.level == 1 and has_title and not section.gaps:
-            if section.body.strip():
-                yield section._replace(title=_untitled(found), level=2)
-        elif section.level == 0 and number == 0:
-            yield section._replace(title=_untitled(found), level=2)
-        else:
-            yield section
-
-
-def _untitled(found: tuple[Section, ...]) -> str:
-    """The heading of text that has none."""
-    return "" if any("summary" in section.title.casefold() for section in found) else "Summary"
-
-
-def heading_of(section: Section) -> str:
-    """The heading in the report; the one of the gaps is the code's, what stands below it one level down."""
-    if not section.title or (section.gaps and section.level <= 2):
-        return ""
-    title = one_line(section.title)
-    return f"**{title}**" if section.level > 6 else f"{'#' * max(2, section.level)} {title}"
+def _one_list(stated: str, found: str) -> str:
+    """Two texts, as one list where both are."""
+    ends_in_item = stated.rpartition("\n")[2].startswith("- ")
+    return (f"{stated}\n{found}" if ends_in_item and found else f"{stated}\n\n{found}").strip("\n")
 
 
 # Verification status.
+
+
+def meaning(thresholds: Thresholds) -> str:
+    """What the two words stand for (D32)."""
+    sources = counted(thresholds.min_independent_sources, "independent source")
+    searches = counted(thresholds.min_challenges, "search", "searches")
+    return (
+        f"VERIFIED: stated by at least {sources}, and unharmed by at least {searches} for the opposite. UNVERIFIED: "
+        "that is not shown; it may be right all the same."
+    )
 
 
 def coverage(research: Research, own: tuple[Section, ...]) -> str:
@@ -133,12 +99,12 @@ def coverage(research: Research, own: tuple[Section, ...]) -> str:
     without = sum(not statuses for statuses in known)
     total = len(stated)
     return (
-        f"Coverage: of {total} factual sentences {verified} cite verified claims only, "
+        f"Coverage: of {counted(total, 'factual sentence')} {verified} cite verified claims only, "
         f"{total - verified - without} cite a claim that is not verified, {without} cite none."
     )
 
 
-def _verification(research: Research, references: References, under_gaps: tuple[str, ...]) -> Iterator[str]:
+def _verification(research: Research, references: References, under_gaps: tuple[str, ...], told: str) -> Iterator[str]:
     """The cited claims that stand, and the contradictions between claims that stand."""
     cited = dict.fromkeys([claim.id for claim in references.claims()] + [i for i in under_gaps if i in research.claims])
     standing = [research.claims[i] for i in cited if research.claims[i].status not in FALLEN]
@@ -152,7 +118,7 @@ def _verification(research: Research, references: References, under_gaps: tuple[
     open_pairs = [pair for pair in pairs if not {pair[0].status, pair[1].status} & FALLEN]
     if open_pairs:
         yield "### Contradictions"
-        yield "\n".join(_contradiction(research, *pair, references) for pair in open_pairs)
+        yield "\n".join(_contradiction(research, *pair, references, told) for pair in open_pairs)
 
 
 def _claim_lines(research: Research, claim: Claim, references: References) -> Iterator[str]:
@@ -164,7 +130,8 @@ def _claim_lines(research: Research, claim: Claim, references: References) -> It
         yield f'  - {against}"{literal(link.quote)}" {references.cite((link.source_id,))}{independence}'
     if claim.status == "UNVERIFIED" and claim.check:
         yield f"  - to verify it: {literal(claim.check)}"
-    yield f"  - Challenges: {'; '.join(map(_challenge, research.challenges_on('claim', claim.id))) or 'none'}"
+    tried = [f'{outcome_of(c)} ("{literal(c.query)}")' for c in research.challenges_on("claim", claim.id)]
+    yield f"  - {'; '.join(tried) if tried else 'no search for its opposite was made'}"
 
 
 def _independence(research: Research, claim: Claim, link: Evidence) -> str:
@@ -173,11 +140,12 @@ def _independence(research: Research, claim: Claim, link: Evidence) -> str:
     if link.stance != "supports" or link is support[0] or link.source_id not in research.sources:
         return ""
     source = research.sources[link.source_id]
-    for known in support:
-        if known is link:
-            break
+    for known in support[: support.index(link)]:
         if known.source_id in research.sources:
-            shared = common_origin(research.sources[known.source_id], source, research.thresholds)
+            other = research.sources[known.source_id]
+            shared = common_origin(other, source, research.thresholds) or common_wording(known, link)
+            if not shared and (names_as_source(link.quote, other) or names_as_source(known.quote, source)):
+                shared = "one of it and an earlier source names the other as where it has this from"
             if shared:
                 return f" (not counted: {literal(_by_reference(shared))})"
     return f" (independent: {literal(link.independence)})" if link.independence else " (not declared independent)"
@@ -188,35 +156,36 @@ def _by_reference(reason: str) -> str:
     return re.sub(r"\bs_\d+ and s_\d+\b", "it and an earlier source", reason)
 
 
-def _challenge(challenge: Challenge) -> str:
-    return f"{challenge.strategy.replace('_', ' ')} {challenge.outcome or 'open'} ({literal(challenge.query)})"
+_CAME_TO = {"resolved": "", "unresolvable": " and could not be settled", "pruned": " and dropped"}
 
 
-def _contradiction(research: Research, one: Claim, other: Claim, question_id: str, references: References) -> str:
+def _contradiction(
+    research: Research, one: Claim, other: Claim, question_id: str, references: References, told: str
+) -> str:
+    """Both sides, in words where the text above has not told them, and what asking which holds came to (D34)."""
     question = research.questions.get(question_id)
-    state = f" {question.status.replace('_', ' ')}" if question else " not asked"
-    told = question.answer if question else ""
-    fell = any(research.claims[i].status in FALLEN for i in cited_claims(told) if i in research.claims)
-    answer = f": {_resolved(told, references)}" if told and not fell else ""
-    sides = (f'"{literal(claim.text)}" {references.cite((claim.id,))}' for claim in (one, other))
-    return f"- {' against '.join(sides)} — the question about it ({question_id or 'none'}) is{state}{answer}"
+    stated = {one.id, other.id} <= set(cited_claims(told))
+    sides = [
+        references.cite((claim.id,)) if stated else f'"{literal(claim.text)}" {references.cite((claim.id,))}'
+        for claim in (one, other)
+    ]
+    if question is None:
+        return f"- {' against '.join(sides)} — which of the two holds was not asked"
+    known = {folded(claim.text) for claim in (one, other)} if stated else set()
+    found = [s for s in split_sentences(question.answer) if not _repeats(s, known)]
+    fell = any(research.claims[i].status in FALLEN for i in cited_claims(question.answer) if i in research.claims)
+    answer = f": {_resolved(' '.join(found), references)}" if found and not fell else ""
+    came_to = _CAME_TO.get(question.status, " and is still open")
+    return f"- {' against '.join(sides)} — which of the two holds was asked ({question_id}){came_to}{answer}"
+
+
+def _repeats(sentence: str, known: set[str]) -> bool:
+    """Whether a sentence says one of the sides over again, with at most a lead such as `Against it:`."""
+    said = without_citations(sentence)
+    return bool({folded(said), folded(said.partition(":")[2])} & known)
 
 
 # Gaps.
-
-
-def _gap_list(research: Research, draft: str, left_out: list[str], references: References) -> str:
-    found = list(shortfalls(research, draft))
-    for claim in references.claims():
-        if claim.status == "RETRACTED":
-            text = f'Retracted: "{claim.text}"'
-            found.append(Shortfall(kind="retracted", text=text, claim_ids=(claim.id,), by=claim.check))
-    for sentence in left_out:
-        names = tuple(i for i in cited_claims(sentence) if i in research.claims and research.claims[i].status in FALLEN)
-        by, source_ids = refutation(research, research.claims[names[0]])
-        text = f'Left out, since what it rests on fell: "{without_citations(sentence).strip()}"'
-        found.append(Shortfall(kind="left_out", text=text, claim_ids=names, by=by, source_ids=source_ids))
-    return "\n".join(gap_line(gap, references) for gap in found) or "- None that code could find."
 
 
 def gap_line(gap: Shortfall, references: References) -> str:
@@ -249,18 +218,39 @@ def _literal_part(text: str) -> str:
 
 def _sources(research: Research, references: References, page_path: PagePath | None) -> Iterator[str]:
     cited = references.sources()
-    yield "\n".join(f"{n}. {source_line(s, page_path)}" for n, s in enumerate(cited, 1)) or "No source is cited."
+    yield (
+        "\n".join(f"{n}. {source_line(s, research.sources, page_path)}" for n, s in enumerate(cited, 1))
+        or "No source is cited."
+    )
+    yield from also_read(research, cited, page_path)
+
+
+def also_read(research: Research, cited: tuple[Source, ...], page_path: PagePath | None = None) -> Iterator[str]:
+    """The sources that were read and are not cited, with short titles."""
     also = [s for s in research.sources.values() if s.sha256 and s not in cited]
     if also:
         yield "### Also read"
-        yield "\n".join(f"- {source_line(s, page_path)}" for s in also)
+        yield "\n".join(f"- {source_line(s, research.sources, page_path, title=TITLE_SHOWN)}" for s in also)
 
 
-def source_line(source: Source, page_path: PagePath | None = None) -> str:
-    """One source as the list of sources has it: title, address, and what is known of it."""
+def source_line(
+    source: Source, sources: Mapping[str, Source], page_path: PagePath | None = None, *, title: int = 0
+) -> str:
+    """One source as the list of sources has it: title (cut to so many characters, 0: whole), address, and what is known
+    of it. `sources` names those that its note speaks of."""
     details = [source.domain, f"published {source.published}" if source.published else ""]
     details += [f"read {source.at.date().isoformat()}", f"file: {source.location}" if source.location else ""]
-    details += [source.note, f"text: {page_path(source)}" if page_path and source.sha256 else ""]
+    details += [_with_titles(source.note, sources), f"text: {page_path(source)}" if page_path and source.sha256 else ""]
     url = f"<{source.url}>" if source.url and not set(" <>\n") & set(source.url) else literal(source.url)
-    title = literal(source.title).rstrip(".") or "Untitled"
-    return f"{title}. {url} ({'; '.join(literal(part) for part in details if part)})"
+    shown = literal(one_line(source.title, title)).rstrip(".") or "Untitled"
+    return f"{shown}. {url} ({'; '.join(literal(part) for part in details if part)})"
+
+
+def _with_titles(note: str, sources: Mapping[str, Source]) -> str:
+    """A note with the titles of the sources it names by id."""
+
+    def title(found: re.Match[str]) -> str:
+        known = sources.get(found[0])
+        return f"“{one_line(known.title or known.url, TITLE_SHOWN)}”" if known else found[0]
+
+    return re.sub(r"\bs_\d+\b", title, note)

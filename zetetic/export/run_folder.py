@@ -17,6 +17,7 @@ from zetetic.state.research import Research
 from zetetic.state.values import Directive, RunStatus
 from zetetic.state.wording import one_line
 
+from .contents import has_report
 from .ledger import budget, iteration_records, loop_state, recovery, timestamp
 from .report import PagePath, render_report
 
@@ -38,12 +39,6 @@ def write_run_folder(
     if has_report(research):
         write_atomically(folder / "report.md", render_report(research, page_path))
     write_atomically(folder / "loop_state.json", _json(loop_state(research)))
-
-
-def has_report(research: Research) -> bool:
-    """Whether there is a report to write, complete or not; a draft that is still evaluated is none."""
-    report = research.report
-    return bool(report.final or (report.draft and (report.accepted or research.status != "running")))
 
 
 def write_receipts(research: Research, folder: Path) -> None:

@@ -16,11 +16,12 @@ from zetetic.state.citations import (
     without_citations,
 )
 from zetetic.state.research import Research
-from zetetic.state.wording import one_line
+from zetetic.state.wording import counted, one_line
 
+from .contents import VERIFICATION, heading_of, own_sections, tamed
 from .gaps import shortfalls
 from .references import References, literal
-from .report import OFFLINE, VERIFICATION, gap_line, heading_of, own_sections, source_line, tamed
+from .report import OFFLINE, also_read, gap_line, source_line
 from .summary import summary_lines
 
 Identity = Callable[[str], str]
@@ -159,21 +160,21 @@ def coverage(cited: Cited) -> str:
     read = sum(any(name.startswith("s_") for name in cited_ids(s)) for s in sentences)
     unread = sum("[unread " in s and not cited_ids(s) for s in sentences)
     total = len(cited.read) + len(cited.unread)
+    stated, addresses = counted(len(sentences), "factual sentence"), counted(total, "address", "addresses")
     return (
-        f"Coverage: of {len(sentences)} factual sentences {read} cite a page that was read, {unread} only an address "
-        f"that was not, {len(sentences) - read - unread} cite none; none was verified. Of {total} addresses cited "
+        f"Coverage: of {stated} {read} cite a page that was read, {unread} only an address "
+        f"that was not, {len(sentences) - read - unread} cite none; none was verified. Of {addresses} cited "
         f"{len(cited.read)} were read by this run and {len(cited.unread)} were not."
     )
 
 
 def _sources(research: Research, references: References, cited: Cited) -> list[str]:
     numbered = references.sources()
-    found = ["\n".join(f"{n}. {source_line(s)}" for n, s in enumerate(numbered, 1)) or "No source is cited."]
+    found = [
+        "\n".join(f"{n}. {source_line(s, research.sources)}" for n, s in enumerate(numbered, 1))
+        or "No source is cited."
+    ]
     if cited.unread:
         found.append("### Cited, but not read by this run")
         found.append("\n".join(f"- unread {n}: {literal(address)}" for n, address in enumerate(cited.unread, 1)))
-    also = [s for s in research.sources.values() if s.sha256 and s not in numbered]
-    if also:
-        found.append("### Also read")
-        found.append("\n".join(f"- {source_line(s)}" for s in also))
-    return found
+    return [*found, *also_read(research, numbered)]

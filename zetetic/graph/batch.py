@@ -59,8 +59,9 @@ class BatchResult:
             "run_id": self.run_id,
             "status": r.status if r is not None else "",
             "stop_reason": r.stop_reason if r is not None else "",
-            "report_path": self.report_path,
-            "report": r.report if r is not None and not self.report_path else "",
+            **(
+                {"report_path": self.report_path} if self.report_path else {"report": r.report if r is not None else ""}
+            ),
             "usage": r.usage if r is not None else {},
             "known": self.known,
             "error": self.error,

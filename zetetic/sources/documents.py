@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
@@ -135,9 +136,7 @@ class DocumentFolder:
             else:
                 read.append((relative, reading))
         if not read and not may_be_empty:
-            kinds = " ".join(sorted(SUFFIXES))
-            reasons = "".join(f"\n  {name}: {reason}" for name, reason in unreadable[:20])
-            raise DocumentsError(f"{path} holds no document that can be read: put {kinds} files there.{reasons}")
+            raise DocumentsError(_nothing_to_read(path, unreadable))
         return cls(root, _pages(read, root), unreadable)
 
     @property
@@ -205,6 +204,35 @@ class DocumentFolder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+FEW = 20
+"""Files that are named one by one where they cannot be read; of more, each reason is told with its first ones."""
+
+
+def by_reason(unreadable: Sequence[tuple[str, str]], *, most: int = 5, names: int = 3) -> list[str]:
+    """Why files could not be read, a line a reason: how many, why, and the first of them. Figures make no reason."""
+    alike: dict[str, list[tuple[str, str]]] = {}
+    for path, reason in unreadable:
+        alike.setdefault(re.sub(r"\d[\d,.]*", "#", reason), []).append((path, reason))
+    ordered = sorted(alike.values(), key=len, reverse=True)
+    lines = []
+    for same in ordered[:most]:
+        first = ", ".join([*(path for path, _ in same[:names]), *(["…"] if len(same) > names else [])])
+        lines.append(f"{len(same):,}: {same[0][1]} ({first})")
+    others = sum(len(same) for same in ordered[most:])
+    return [*lines, f"{others:,} for other reasons"] if others else lines
+
+
+def _nothing_to_read(path: Path, unreadable: Sequence[tuple[str, str]]) -> str:
+    kinds = " ".join(sorted(SUFFIXES))
+    said = f"{path} holds no document that can be read: put {kinds} files there."
+    if len(unreadable) > FEW:
+        told = by_reason(unreadable)
+        said += f" Of {len(unreadable):,} such files none could be read:"
+    else:
+        told = [f"{name}: {reason}" for name, reason in unreadable]
+    return said + "".join(f"\n  {line}" for line in told)
 
 
 def _files(root: Path) -> Iterator[str]:

@@ -62,3 +62,8 @@ def one_line(text: str, limit: int = 0) -> str:
     """Text on one line, cut to `limit` characters with an ellipsis (0: not cut)."""
     flat = " ".join(text.split())
     return flat if not limit or len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
+
+
+def counted(number: int, noun: str, many: str = "") -> str:
+    """A number with its noun, such as `1 page` and `2 pages`; `many` is the plural where an s does not make it."""
+    return f"{number:,} {noun if number == 1 else many or noun + 's'}"

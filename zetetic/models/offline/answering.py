@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from zetetic.state.citations import split_sentences
 
+from .bearing import bears_on
 from .language import (
     ASKS_FIGURE,
     ASKS_TIME,
@@ -137,7 +138,11 @@ def statement(claim: ClaimSeen) -> str:
 def compose(seen: Seen) -> tuple[str, list[str]]:
     """An answer from the claims at hand, with both sides where they disagree; ('', []) if there is nothing."""
     weights = weights_of(seen)
-    pool = [c for c in candidates(seen) if fits_kind(seen.question, c.text) and not superseding(seen, c)]
+    pool = [
+        c
+        for c in candidates(seen)
+        if fits_kind(seen.question, c.text) and bears_on(seen.question, c.text) and not superseding(seen, c)
+    ]
     scores = {c.id: relevance(seen.question, c.text, weights) for c in pool}
     best = max(scores.values(), default=0.0)
     chosen: list[ClaimSeen] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from zetetic.state.wording import content_words, folded, one_line
+from zetetic.state.wording import content_words, counted, folded, one_line
 
 from .answering import (
     confirming,
@@ -160,9 +160,9 @@ def verdict(seen: Seen, challenge: ChallengeSeen) -> dict[str, Any]:
                 "evidence": f"{against[0].id} states otherwise and is as well supported",
             }
         if against:
-            return call | {
-                "evidence": f"{support(seen, claim)} sites state it; {against[0].id} alone states otherwise",
-            }
+            best = max(against, key=lambda c: support(seen, c))
+            for_it, against_it = (counted(support(seen, c), "site") for c in (claim, best))
+            return call | {"evidence": f"found at {for_it}; what speaks against it ({best.id}) at {against_it}"}
     return call | {"evidence": "the sources found state nothing that speaks against it"}
 
 
@@ -190,4 +190,4 @@ def why_unverified(seen: Seen, cited: list[str]) -> str:
     best = max((support(seen, c) for c in claims), default=0)
     if best >= 2:
         return f"{best} sites state it, but nothing shows that they are independent of each other"
-    return "one site alone states it" if best else "the sources at hand do not say"
+    return "no second, independent source was found that states all of it" if best else "the sources at hand do not say"

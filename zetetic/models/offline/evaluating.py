@@ -9,6 +9,7 @@ from zetetic.state.citations import cited_ids, factual_sentences, is_gaps, secti
 
 from .answering import NOT_FOUND
 from .asking import sub_questions
+from .bearing import bears_on
 from .language import ASKS_FIGURE, ASKS_TIME, fits_kind, quantities, stems
 
 SUPPORTED = 0.6
@@ -117,12 +118,15 @@ def _met(criterion: str, question: str, text: str, is_report: bool) -> bool:
             return True
     # A date or a figure of the right kind speaks for itself; other answers must name more of what is asked.
     share = COVERED_BY_KIND if ASKS_TIME.search(criterion) or ASKS_FIGURE.search(criterion) else COVERED
-    for sentence in _statements(text) if is_report or "?" in criterion else [body]:
-        if _covered(wanted, sentence, share) and fits_kind(
-            f"{criterion} {question}", re.sub(r"\[[^\]]*\]", "", sentence)
-        ):
+    about = asked if is_report else question  # a report's question is the whole objective
+    for sentence in _statements(text):
+        bare = re.sub(r"\[[^\]]*\]", "", sentence)
+        if not bears_on(about, bare):
+            continue
+        told = sentence if is_report or "?" in criterion else body
+        if _covered(wanted, told, share) and fits_kind(f"{criterion} {question}", bare):
             return True
-    return _covered(wanted, body) and is_report
+    return is_report and _covered(wanted, body) and bears_on(about, body)
 
 
 _ASKING = stems(
