@@ -44,11 +44,12 @@ async def history(graph: Any) -> list[StateSnapshot]:
 
 
 def as_told(log: list[str]) -> list[Any]:
-    """Events without the run they belong to."""
+    """Events without the run they belong to and when it was forked."""
     told = [json.loads(event) for event in log]
     for event in told:
         event.pop("run_id", None)
         event.pop("forked_from", None)
+        event.pop("forked_at", None)
     return told
 
 

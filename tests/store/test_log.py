@@ -100,6 +100,26 @@ async def test_a_store_opened_later_reads_the_same_from_snapshots(store: Store, 
         assert await other.load(RUN) == await store.load(RUN) == fold(Research(), events)
 
 
+async def test_what_an_attempt_began_with_shares_its_records_with_the_head(store: Store, database: str) -> None:
+    registered = ev.SourceRegistered(at=START, source=source("s_001"))
+    begun = ev.AttemptStarted(at=START, number=1, kind="question", question_id="q_001")
+    await store.execute(RUN, giving(opened(), registered))
+    await store.execute(RUN, giving(scratch(), begun))
+
+    async def assert_shared(reader: Store) -> None:
+        head = await reader.load(RUN)
+        assert head.attempt is not None
+        assert head.attempt.base_version == 3
+        base = await reader.load(RUN, as_of=3)
+        assert (base.version, base.attempt) == (3, None)
+        assert base.sources["s_001"] is head.sources["s_001"]
+
+    async with await Store.open(database) as later:
+        await assert_shared(later)
+    await store.execute(RUN, giving(*(used() for _ in range(log_module.SNAPSHOT_EVERY + 20))))
+    await assert_shared(store)
+
+
 async def test_old_snapshots_are_thinned_out_and_every_past_is_still_read(store: Store, database: str) -> None:
     events = story(random.Random(12), 2100)
     await tell(store, events, size=50)

@@ -1,5 +1,6 @@
 """A real `langgraph dev` on loopback: what Studio reads of the graph, and a run through its REST interface."""
 
+import asyncio
 import json
 import os
 import socket
@@ -14,8 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fleet.alone import OBJECTIVE
+from fleet.alone import context as crew_context
+from fleet.served import CrewServer, basins
+from fleet.test_work import Held
 from store.stories import rows
 
+from zetetic import SetupError, aresume
 from zetetic.state.thresholds import Thresholds
 
 ROOT = Path(__file__).parent.parent.parent
@@ -207,6 +213,26 @@ def test_a_context_given_through_the_server_reaches_the_run(server: Server) -> N
     final = server.ask("POST", f"/threads/{thread}/runs/wait", body, seconds=RUN_SECONDS)
     assert (final["status"], final["stop_reason"]) == ("reported", "breaker:iterations")
     assert final["messages"][-1]["content"] == final["report"]
+
+
+def test_a_run_of_the_server_is_not_taken_up_by_another_process(server: Server, home: Path, tmp_path: Path) -> None:
+    held = Held()
+    basins(tmp_path / "docs", 1)
+    thread = server.ask("POST", "/threads", {})["thread_id"]
+    with CrewServer(1, held) as models:
+        given = crew_context(tmp_path, str(home / "zetetic.db"), models.base_url)
+        names = ("model", "base_url", "documents", "max_turns", "min_sources", "min_domains")
+        context = {name: getattr(given, name) for name in names} | {"api_key": "none"}
+        body = {"assistant_id": "zetetic", "input": {"objective": OBJECTIVE}, "context": context, "durability": "sync"}
+        run = server.ask("POST", f"/threads/{thread}/runs", body)["run_id"]
+        assert held.asked.wait(RUN_SECONDS)
+        research = server.ask("GET", f"/threads/{thread}/state")["values"]["run_id"]
+        with pytest.raises(SetupError, match=rf"^The run {research} is being worked on "):
+            asyncio.run(aresume(research, context=given))
+        held.let_go.set()
+        final = server.ask("GET", f"/threads/{thread}/runs/{run}/join", seconds=RUN_SECONDS)
+    assert (final["run_id"], final["status"]) == (research, "complete"), final
+    assert rows(str(home / "zetetic.db"), "SELECT * FROM leases WHERE run_id = ?", research) == []
 
 
 def test_a_wrong_setting_is_told_in_words(server: Server) -> None:

@@ -20,7 +20,7 @@ from zetetic.nodes.channels import Channels, Input, Output
 from zetetic.nodes.context import Context
 from zetetic.nodes.forking import fork_of
 from zetetic.nodes.keys import step_key, task_key
-from zetetic.nodes.lease import leased, worker_lease
+from zetetic.nodes.lease import at_work, leased, let_go, worker_lease
 from zetetic.nodes.workbench import Workbench, bench_of, recursion_limit
 from zetetic.state.answers import decide_bound
 from zetetic.state.evaluation import decide_route
@@ -58,7 +58,23 @@ KEPT = frozenset(Output.__annotations__) | _INPUT | _POSITION
 async def worker(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
     """One worker: takes questions until there is none for it; what goes wrong costs its own attempt (CASES 29)."""
     bench = await bench_of(runtime)
-    run_id, name = await _home(bench, channels, task_key(runtime), step_key(runtime)), channels["worker"]
+    known, name = channels["run_id"], channels["worker"]
+    try:
+        async with at_work(bench, runtime, known):
+            run_id = await _home(bench, channels, task_key(runtime), step_key(runtime))
+            if run_id == known:
+                await _worked(bench, run_id, name)
+                return {"run_id": run_id}
+        await let_go(bench, runtime, known)
+        async with at_work(bench, runtime, run_id):
+            await _worked(bench, run_id, name)
+    except BaseException:
+        await let_go(bench, runtime)
+        raise
+    return {"run_id": run_id}
+
+
+async def _worked(bench: Workbench, run_id: str, name: str) -> None:
     config: Any = {"recursion_limit": recursion_limit(bench.thresholds) + ROUNDS}
     try:
         async with leased(bench, worker_lease(run_id, name)):
@@ -68,7 +84,6 @@ async def worker(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
         raise
     except Exception as error:
         await give_up(bench, run_id, name, f"{type(error).__name__}: {error}"[:300])
-    return {"run_id": run_id}
 
 
 async def _home(bench: Workbench, channels: Channels, task: str, step: str) -> str:

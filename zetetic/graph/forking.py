@@ -135,7 +135,8 @@ async def afork(
         if await store.exists(chosen):
             raise SetupError(f"There is a run {chosen!r} already: take another id.")
     own = given.model_copy(update={**branch.bounds.model_dump(), "mode": branch.research.mode})
-    async with workbench(own) as bench, leased(bench, chosen):
+    control = control or RunControl()
+    async with workbench(own) as bench, leased(bench, chosen, control):
         by = own.user or "user"
         await bench.store.fork(run_id, branch.position, chosen)
         await bench.store.execute(

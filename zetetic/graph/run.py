@@ -84,7 +84,8 @@ async def aresearch(
     async with workbench(context or Context()) as bench:
         if await bench.store.exists(chosen):
             raise SetupError(f"There is a run {chosen!r} already: resume it, or take another id.")
-        async with leased(bench, chosen):
+        control = control or RunControl()
+        async with leased(bench, chosen, control):
             return await drive(bench, chosen, start, control, progress)
 
 
@@ -104,7 +105,8 @@ async def aresume(
     async with workbench(context or Context()) as bench:
         if not await bench.store.exists(run_id):
             raise SetupError(f"There is no run {run_id!r} in {bench.store.place}: `zetetic runs` lists them.")
-        async with leased(bench, run_id):
+        control = control or RunControl()
+        async with leased(bench, run_id, control):
             done = await bench.store.execute(
                 run_id,
                 lambda r: decide_resume(

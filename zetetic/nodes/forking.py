@@ -17,6 +17,7 @@ from langgraph.runtime import Runtime
 from .channels import Channels
 from .context import Context
 from .keys import step_key
+from .lease import at_work, let_go
 from .workbench import Workbench, bench_of
 
 Node = Callable[[Channels, Runtime[Context]], Awaitable[dict[str, Any]]]
@@ -31,16 +32,40 @@ def rooted(node: Node, *, beside_others: bool = False) -> Node:
     @wraps(node)
     async def run(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
         bench = await bench_of(runtime)
-        forked = await fork_of(bench, channels, step_key(runtime))
-        update = await node({**channels, "run_id": forked} if forked else channels, runtime)
+        try:
+            forked, update = await _at_home(node, bench, channels, runtime)
+        except BaseException:
+            await let_go(bench, runtime)  # in all likelihood it is the invocation's end
+            raise
         if forked:
             update.setdefault("run_id", forked)
+        if runtime.drain_requested or update.get("status", "running") != "running":
+            await let_go(bench, runtime)
         run_id = update.get("run_id") or channels.get("run_id") or ""
         if run_id and not beside_others and "log_head" not in update:
             update["log_head"] = await bench.store.head(run_id)
         return update
 
     return run
+
+
+async def _at_home(
+    node: Node, bench: Workbench, channels: Channels, runtime: Runtime[Context]
+) -> tuple[str, dict[str, Any]]:
+    """The fork that the node has to work on, or '', and its update. The lease of a worker's run is its lead's."""
+    known, step = channels.get("run_id") or "", step_key(runtime)
+    if channels.get("worker"):
+        forked = await fork_of(bench, channels, step)
+        return forked, await node({**channels, "run_id": forked} if forked else channels, runtime)
+    if not known or (channels.get("objective") or "").strip():
+        return "", await node(channels, runtime)
+    async with at_work(bench, runtime, known):
+        forked = await fork_of(bench, channels, step)
+        if not forked:
+            return "", await node(channels, runtime)
+    await let_go(bench, runtime, known)
+    async with at_work(bench, runtime, forked):
+        return forked, await node({**channels, "run_id": forked}, runtime)
 
 
 async def fork_of(bench: Workbench, channels: Channels, step: str) -> str:

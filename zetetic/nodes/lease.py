@@ -1,73 +1,69 @@
-"""One live invocation a run, and one a worker of it: taken before the first step, renewed while it works, given back at
-the end."""
+"""One live invocation a run, and one a worker of it.
+
+`zetetic` and `aresearch` take a run's lease before the first step and give it back at the end. A graph that is invoked
+by itself, by LangGraph's server or as a node of another graph, has no such block around it: each node takes the lease
+for its invocation, which LangGraph's RunControl marks, and the last one known gives it back.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import os
-import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
-from uuid import uuid4
+from contextlib import asynccontextmanager
 
-from zetetic.store import StoreError
+from langgraph.runtime import RunControl, Runtime
+
 from zetetic.store import lease_name as worker_lease
 
-from .workbench import SetupError, Workbench
+from .context import Context
+from .holds import Hold, is_gone
+from .workbench import Workbench
 
-__all__ = ["lease_lives", "leased", "worker_lease", "worker_lives"]
-
-
-def _owner() -> str:
-    """Who holds a lease: host, process, and this invocation."""
-    return f"{socket.gethostname()}/{os.getpid()}/{uuid4().hex[:8]}"
-
-
-def _is_gone(owner: str) -> bool:
-    """Whether the holder was a process of this machine that lives no more: its lease need not run out first."""
-    host, _, rest = owner.partition("/")
-    pid = rest.partition("/")[0]
-    if host != socket.gethostname() or not pid.isdigit():
-        return False
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return False
+__all__ = ["at_work", "lease_lives", "leased", "let_go", "take_up", "worker_lease", "worker_lives"]
 
 
 @asynccontextmanager
-async def leased(bench: Workbench, run_id: str) -> AsyncIterator[None]:
-    """Holds the run's lease for the length of a block.
-
-    Raises SetupError while another invocation works on the run. A holder that died is followed at once where it was a
-    process of this machine, else when its lease has run out.
-    """
-    seconds = bench.thresholds.lease_seconds
-    owner = _owner()
-    store = bench.store
-    if not await store.acquire_lease(run_id, owner, seconds, bench.clock()):
-        holder = await store.lease_holder(run_id)
-        if holder is None or not _is_gone(holder):
-            raise SetupError(
-                f"The run {run_id} is being worked on ({holder or 'by another process'}). Wait until it ends, or stop "
-                f"it there; if it died on another machine, its lease runs out in at most {seconds:g} seconds."
-            )
-        await store.release_lease(run_id, holder)
-        if not await store.acquire_lease(run_id, owner, seconds, bench.clock()):
-            raise SetupError(f"The run {run_id} was taken up by another process just now.")
-    renewing = asyncio.create_task(_renew(bench, run_id, owner, seconds))
+async def leased(bench: Workbench, name: str, control: RunControl | None = None) -> AsyncIterator[None]:
+    """Holds a lease, of a run or a worker, for the length of a block; the nodes that are invoked with `control` work
+    under it. Raises SetupError while another invocation holds it."""
+    hold = _hold(bench, name)
+    await hold.take()
+    if control is not None:
+        bench.holds[control, name] = hold
     try:
-        yield
+        with hold.used():
+            yield
     finally:
-        renewing.cancel()
-        # Where the database is gone the lease runs out by itself; what ended the block is what is told.
-        with suppress(asyncio.CancelledError, StoreError):
-            await renewing
-        with suppress(StoreError):
-            await store.release_lease(run_id, owner)
+        if control is not None:
+            del bench.holds[control, name]
+        await hold.give_back()
+
+
+@asynccontextmanager
+async def at_work(bench: Workbench, runtime: Runtime[Context], run_id: str) -> AsyncIterator[None]:
+    """Holds a run's lease for this invocation while a node works, and leaves it to the next node. Raises SetupError
+    while another invocation works on the run."""
+    with (await take_up(bench, runtime, run_id)).used():
+        yield
+
+
+async def take_up(bench: Workbench, runtime: Runtime[Context], run_id: str) -> Hold:
+    """Takes a run's lease for this invocation, if it has not got it. Raises SetupError as `at_work` does."""
+    hold = bench.holds.setdefault((runtime.control, run_id), _hold(bench, run_id))
+    try:
+        await hold.take()
+    except BaseException:
+        if not hold.is_used:
+            bench.holds.pop((runtime.control, run_id), None)
+        raise
+    return hold
+
+
+async def let_go(bench: Workbench, runtime: Runtime[Context], run_id: str = "") -> None:
+    """Gives back what this invocation holds and none of its nodes works under: this run's lease, or every one."""
+    for (control, name), hold in list(bench.holds.items()):
+        if control is runtime.control and run_id in ("", name) and not hold.is_used:
+            del bench.holds[control, name]
+            await hold.give_back()
 
 
 async def worker_lives(bench: Workbench, run_id: str, worker: str) -> bool:
@@ -77,21 +73,9 @@ async def worker_lives(bench: Workbench, run_id: str, worker: str) -> bool:
 
 async def lease_lives(bench: Workbench, name: str) -> bool:
     """Whether somebody holds this lease, of a run or of a worker; a process of this machine that died does not."""
-    probe = _owner()
-    holder = await bench.store.lease_holder(name)
-    if holder is None:
-        return False
-    if _is_gone(holder):
-        await bench.store.release_lease(name, holder)
-        return False
-    if not await bench.store.acquire_lease(name, probe, bench.thresholds.lease_seconds, bench.clock()):
-        return True
-    await bench.store.release_lease(name, probe)
-    return False
+    holder = await bench.store.lease_holder(name, bench.clock())
+    return holder is not None and not is_gone(holder)
 
 
-async def _renew(bench: Workbench, run_id: str, owner: str, seconds: float) -> None:
-    while True:
-        await asyncio.sleep(seconds / 3)
-        with suppress(StoreError):  # a database that comes back must not find the run without its lease
-            await bench.store.renew_lease(run_id, owner, seconds, bench.clock())
+def _hold(bench: Workbench, name: str) -> Hold:
+    return Hold(bench.store, name, bench.thresholds.lease_seconds, bench.clock)

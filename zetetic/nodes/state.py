@@ -19,7 +19,7 @@ from zetetic.state.values import Loop
 from .channels import Channels, as_directives
 from .context import Context
 from .keys import new_run_id, notes_id, step_key, task_key
-from .lease import worker_lives
+from .lease import take_up, worker_lives
 from .workbench import SetupError, Workbench, bench_of, checked_run_id
 
 POLL_SECONDS = 0.1
@@ -139,6 +139,7 @@ async def open_run(channels: Channels, runtime: Runtime[Context], bench: Workben
     # A step that is run again after it had opened its run goes on with that run.
     opening = await bench.store.effect(task_key(runtime), "open")
     if opening is not None:
+        await take_up(bench, runtime, opening.payload)
         return _opened(opening.payload, heard)
     known = channels.get("run_id") or ""
     fresh_message = bool(text) and heard != (channels.get("heard") or "")
@@ -154,6 +155,7 @@ async def open_run(channels: Channels, runtime: Runtime[Context], bench: Workben
         if fault := directive_fault(text, bench.thresholds):
             raise SetupError(fault)
     run_id = checked_run_id(known) if known and not await bench.store.exists(known) else new_run_id(runtime)
+    await take_up(bench, runtime, run_id)
     at = bench.clock()
     opened = await bench.store.execute(
         run_id,

@@ -13,13 +13,14 @@ from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from langchain_core.language_models import BaseChatModel
-from langgraph.runtime import Runtime
+from langgraph.runtime import RunControl, Runtime
 from pydantic import ValidationError
 
 from zetetic.models import ProviderError, model_name
 from zetetic.sources import DocumentFolder, Fetcher, SearchProvider, canonical_url
+from zetetic.sources.documents import by_reason
 from zetetic.sources.providers import KNOWN, ApiProvider, UnknownProvider, adapted, make_provider
-from zetetic.sources.tables import Tables
+from zetetic.sources.tables import MISSING, Tables
 from zetetic.sources.web import CombinedFetcher, WebFetcher
 from zetetic.state.thresholds import Thresholds
 from zetetic.state.values import Holdings
@@ -27,6 +28,7 @@ from zetetic.store import Store
 
 from .context import Context
 from .found_texts import FoundTexts
+from .holds import Hold
 from .roles import SetupError as SetupError
 from .roles import fallback_models, need_prices, role_models, told_rooms
 from .windows import Role, Room
@@ -83,6 +85,8 @@ class Workbench:
     """Held while a run folder is written."""
     written: dict[str, int] = field(default_factory=dict)
     """Up to which event each run's folder was written."""
+    holds: dict[tuple[RunControl | None, str], Hold] = field(default_factory=dict)
+    """The leases of invocations under way, by what marks the invocation, and run."""
 
     def clock(self) -> datetime:
         """Now, in UTC."""
@@ -142,6 +146,9 @@ class Workbench:
         """Gives everything back; waits for model calls that were let go, each for what is left of its grace."""
         if self.calls_let_go:
             await asyncio.wait(self.calls_let_go)
+        for hold in [*self.holds.values()]:  # of invocations that ended between two steps
+            await hold.give_back()
+        self.holds.clear()
         await self.store.close()
         for provider in self.providers:
             if isinstance(provider, ApiProvider):
@@ -184,9 +191,7 @@ async def _make(context: Context) -> Workbench:
     models, fallbacks = role_models(context, thresholds), fallback_models(context, thresholds)
     need_prices([*models.values(), *fallbacks.values()], thresholds)
     rooms = await told_rooms(models, thresholds)
-    tables = await Tables.open(context.documents) if context.documents else Tables(Path(), ())
-    has_tables = bool(tables.tables or tables.unreadable)
-    folder = await DocumentFolder.open(context.documents, may_be_empty=has_tables) if context.documents else None
+    folder, tables = await open_documents(context.documents)
     providers = await _providers(context, folder)
     web = WebFetcher(allow=context.fetch_allow) if context.reads_web and context.fetcher is None else None
     home = Path(context.home)
@@ -195,6 +200,21 @@ async def _make(context: Context) -> Workbench:
     return Workbench(
         context, thresholds, store, providers, fetcher, folder, tables, web, models, fallbacks=fallbacks, rooms=rooms
     )
+
+
+async def open_documents(path: str | None) -> tuple[DocumentFolder | None, Tables]:
+    """The documents and the tables of a folder. Raises SetupError or DocumentsError where neither can be read."""
+    if not path:
+        return None, Tables(Path(), ())
+    tables = await Tables.open(path)
+    folder = await DocumentFolder.open(path, may_be_empty=bool(tables.tables or tables.unreadable))
+    if folder.documents or tables.tables:
+        return folder, tables
+    folder.close()
+    if any(reason == MISSING for _, reason in tables.unreadable):
+        raise SetupError(f"{path} holds no document that can be read, but tables. {MISSING}")
+    told = "".join(f"\n  {line}" for line in by_reason([*folder.unreadable, *tables.unreadable]))
+    raise SetupError(f"{path} holds neither a document nor a table that can be read:{told}")
 
 
 def _fetcher(context: Context, folder: DocumentFolder | None, web: WebFetcher | None) -> Fetcher:

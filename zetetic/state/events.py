@@ -60,6 +60,7 @@ class RunOpened(Base):
     thresholds: Thresholds = Thresholds()
     holdings: Holdings = Holdings()
     forked_from: str = ""
+    forked_at: datetime | None = None
 
 
 class RunResumed(Base):

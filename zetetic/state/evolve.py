@@ -263,6 +263,7 @@ def _opened(e: ev.RunOpened) -> dict[str, Any]:
         "thresholds": e.thresholds,
         "holdings": e.holdings,
         "forked_from": e.forked_from,
+        "forked_at": e.forked_at,
         "opened_at": e.at,
         "questions": {ROOT: root},
     }

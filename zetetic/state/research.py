@@ -73,6 +73,8 @@ class Research(Frozen):
     thresholds: Thresholds = Thresholds()
     holdings: Holdings = Holdings()
     forked_from: str = ""
+    forked_at: datetime | None = None
+    """When the fork was made; what it took over from the other run keeps its times, `opened_at` too."""
     opened_at: datetime | None = None
     updated_at: datetime | None = None
     paused_seconds: float = 0.0

@@ -42,7 +42,7 @@ def run_row(r: Research) -> dict[str, Any]:
         "conclusion": r.conclusion.text,
         "conclusion_version": r.conclusion.version,
         "report": r.report.final,
-        "created_at": r.opened_at,
+        "created_at": r.forked_at or r.opened_at,
         "updated_at": r.updated_at,
     }
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from itertools import groupby
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from zetetic.state.events import RunOpened
@@ -14,20 +15,22 @@ from . import storage
 from .errors import StoreError
 from .log import Log
 
+_BEYOND = (
+    select(storage.events.c.seq)
+    .where(storage.events.c.run_id == bindparam("of_run"), storage.events.c.seq > bindparam("after"))
+    .where(storage.events.c.worker == bindparam("of_worker"))
+    .where(storage.events.c.step_key.not_in(("", bindparam("under"))))
+    .limit(1)
+)
+
 
 async def has_gone_on(connection: AsyncConnection, run_id: str, after: int, worker: str, step_key: str) -> bool:
     """Whether a worker's log goes on beyond a position under another step than this one.
 
     Events without a step key, such as a person's directive or the count of a paid call, say nothing of that.
     """
-    table = storage.events
-    beyond = (
-        select(table.c.seq)
-        .where(table.c.run_id == run_id, table.c.seq > after, table.c.worker == worker)
-        .where(table.c.step_key.not_in(("", step_key)))
-        .limit(1)
-    )
-    return (await connection.execute(beyond)).first() is not None
+    asked = {"of_run": run_id, "after": after, "of_worker": worker, "under": step_key}
+    return (await connection.execute(_BEYOND, asked)).first() is not None
 
 
 async def fork(connection: AsyncConnection, log: Log, run_id: str, at: int, new_id: str) -> Research:
@@ -41,10 +44,10 @@ async def fork(connection: AsyncConnection, log: Log, run_id: str, at: int, new_
     if not 1 <= at <= head:
         raise StoreError(f"Run {run_id} has {head} events; there is no position {at} to go on from.")
     entries = await log.entries(connection, run_id, 0, at)
-    after = Research()
+    after, now = Research(), datetime.now(UTC)
     for worker, group in groupby(entries, key=lambda entry: entry.worker):
         events = [
-            e.event.model_copy(update={"run_id": new_id, "forked_from": f"{run_id}@{at}"})
+            e.event.model_copy(update={"run_id": new_id, "forked_from": f"{run_id}@{at}", "forked_at": now})
             if isinstance(e.event, RunOpened)
             else e.event
             for e in group

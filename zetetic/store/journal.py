@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Select, insert, select
+from sqlalchemy import bindparam, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from zetetic.state.events import UsageRecorded
@@ -82,11 +82,16 @@ class StoredPage:
 
 
 _ENTRY = [storage.journal.c[field.name] for field in fields(JournalEntry)]
+_ENTRY_OF = select(*_ENTRY).where(storage.journal.c.key == bindparam("of_key"))
+_EFFECTS_OF = select(*(storage.effects.c[field.name] for field in fields(StoredEffect))).where(
+    storage.effects.c.key == bindparam("of_key")
+)
+_EFFECT_OF = _EFFECTS_OF.where(storage.effects.c.call_id == bindparam("of_call"))
 
 
 async def entry(connection: AsyncConnection, key: str) -> JournalEntry | None:
     """The call stored under a key."""
-    row = (await connection.execute(select(*_ENTRY).where(storage.journal.c.key == key))).one_or_none()
+    row = (await connection.execute(_ENTRY_OF, {"of_key": key})).one_or_none()
     return None if row is None else JournalEntry(**row._mapping)
 
 
@@ -105,19 +110,14 @@ async def add_entry(connection: AsyncConnection, given: JournalEntry, event_seq:
 
 async def effect(connection: AsyncConnection, key: str, call_id: str) -> StoredEffect | None:
     """The result of one tool call of a task."""
-    found = _effects(key).where(storage.effects.c.call_id == call_id)
-    row = (await connection.execute(found)).one_or_none()
+    row = (await connection.execute(_EFFECT_OF, {"of_key": key, "of_call": call_id})).one_or_none()
     return None if row is None else StoredEffect(**row._mapping)
 
 
 async def effects(connection: AsyncConnection, key: str) -> dict[str, StoredEffect]:
     """The results of a task's tool calls by call id."""
-    return {row.call_id: StoredEffect(**row._mapping) for row in await connection.execute(_effects(key))}
-
-
-def _effects(key: str) -> Select[tuple[str, str, str, str]]:
-    table = storage.effects
-    return select(table.c.key, table.c.call_id, table.c.text, table.c.payload).where(table.c.key == key)
+    found = await connection.execute(_EFFECTS_OF, {"of_key": key})
+    return {row.call_id: StoredEffect(**row._mapping) for row in found}
 
 
 async def add_effect(connection: AsyncConnection, run_id: str, given: StoredEffect) -> StoredEffect:

@@ -28,10 +28,10 @@ async def acquire(connection: AsyncConnection, run_id: str, owner: str, until: d
     return True
 
 
-async def holder(connection: AsyncConnection, run_id: str) -> str | None:
-    """The owner on record."""
+async def holder(connection: AsyncConnection, run_id: str, now: datetime | None) -> str | None:
+    """The owner on record; with a time, only of a lease that has not run out then."""
     held = await _held(connection, run_id)
-    return None if held is None else held[0]
+    return None if held is None or (now is not None and held[1] <= now) else held[0]
 
 
 async def renew(connection: AsyncConnection, run_id: str, owner: str, until: datetime) -> bool:

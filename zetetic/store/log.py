@@ -1,7 +1,9 @@
 """The event log of a run: reading it back as a research, and appending to it (D1).
 
 What a load costs does not grow with the run: a snapshot every `SNAPSHOT_EVERY` events, of which older ones are thinned
-out, and the last researches kept in memory, so that only new events are read.
+out, and the last researches kept in memory, so that only new events are read. So is the one that an attempt began with,
+for which each of its turns asks: read from a snapshot it would share no record with the head, which takes the room of a
+second research, and all that is made of records would be made twice.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import bindparam, delete, func, insert, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -34,6 +36,8 @@ SNAPSHOT_EVERY = 200
 """Events between two snapshots."""
 KEPT_RUNS = 8
 KEPT_PASTS = 16
+# What every step asks is made once: SQLAlchemy takes longer to make a statement than SQLite to answer it.
+_HEAD = select(func.max(storage.events.c.seq)).where(storage.events.c.run_id == bindparam("of_run"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +63,13 @@ class Log:
         known = self._heads.get(run_id)
         if known is None or known.version < research.version:
             self._heads.put(run_id, research)
+            attempt = research.attempt
+            if known is not None and attempt is not None and attempt.base_version >= known.version:
+                self._pasts.put((run_id, known.version), known)
 
     async def head(self, connection: AsyncConnection, run_id: str) -> int:
         """The sequence number of a run's last event; 0 when there is none."""
-        found = select(func.max(storage.events.c.seq)).where(storage.events.c.run_id == run_id)
-        return (await connection.execute(found)).scalar() or 0
+        return (await connection.execute(_HEAD, {"of_run": run_id})).scalar() or 0
 
     async def at_head(self, connection: AsyncConnection, run_id: str) -> Research:
         """The research of a run now; an empty one when it has no events."""
@@ -88,7 +94,8 @@ class Log:
     async def _as_of(self, connection: AsyncConnection, run_id: str, position: int) -> Research:
         kept = self._heads.get(run_id)
         if kept is not None and kept.version > position:
-            kept = self._pasts.get((run_id, position))
+            before = [past for (run, seq), past in self._pasts.items() if run == run_id and seq <= position]
+            kept = max(before, key=lambda past: past.version, default=None)
         if kept is not None and kept.version == position:
             return kept
         if kept is None or position - kept.version > SNAPSHOT_EVERY:
@@ -97,6 +104,8 @@ class Log:
         entries = await self.entries(connection, run_id, kept.version, position)
         research = kept
         for entry in entries:
+            if entry.event.event == "attempt_started":
+                self._pasts.put((run_id, research.version), research)
             research = evolve(research.seen_by(entry.worker), entry.event)
         if research.version != position:
             raise StoreError(

@@ -31,6 +31,10 @@ class Recent(Generic[K, V]):
         if len(self._kept) > self._size:
             self._kept.popitem(last=False)
 
+    def items(self) -> list[tuple[K, V]]:
+        """What is kept, the value not used for longest first."""
+        return list(self._kept.items())
+
     def drop(self, key: K) -> None:
         """Forgets a value."""
         self._kept.pop(key, None)

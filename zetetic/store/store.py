@@ -319,9 +319,9 @@ class Store:
             lambda connection: leases.acquire(connection, run_id, owner, until, now), of=run_id
         )
 
-    async def lease_holder(self, run_id: str) -> str | None:
-        """Who holds the lease of a run, run out or not; None if nobody does."""
-        return await self._database.read(lambda connection: leases.holder(connection, run_id))
+    async def lease_holder(self, run_id: str, now: datetime | None = None) -> str | None:
+        """Who holds the lease of a run, None if nobody does; with `now`, one that has run out by then is nobody's."""
+        return await self._database.read(lambda connection: leases.holder(connection, run_id, now))
 
     async def renew_lease(self, run_id: str, owner: str, seconds: float, now: datetime) -> bool:
         """Prolongs a lease one holds; False when it was taken over or released."""
