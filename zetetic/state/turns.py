@@ -348,12 +348,14 @@ def decide_update(
     urls: tuple[str, ...] = (),
     provider_failed: str = "",
     unaffordable: bool = False,
+    wasted: bool = False,
     at: datetime,
     render: RenderReport,
 ) -> Decision:
     """Closes a turn: what the model did, provider failures, and the bounds of the attempt (A11, A12, A21, A26).
 
     `provider_failed` names the provider of which every call failed; OUT_OF_TIME where the deadline cut the turn off.
+    `wasted`: nothing came of what the model was free to do.
     """
     cut_off = provider_failed == OUT_OF_TIME
     provider_failed = "" if cut_off else provider_failed
@@ -364,6 +366,7 @@ def decide_update(
             action=action_of(called, queries, urls),
             called_tools=bool(called) or research.turn.stage == "consolidating",  # nothing may be there to merge
             provider_failed=bool(provider_failed),
+            wasted=wasted and not cut_off,
         )
     )
     r = log.research
