@@ -47,7 +47,6 @@ OWN_WORDS = 0.5
 """Share of a finding's words that stand in its quote below which the quote itself is recorded (0 to 1)."""
 QUERIES = 2
 """Searches that one step makes at most."""
-COMMON_CRITERIA = ("Every figure is given with its source.", "Where sources disagree, both sides are told.")
 SAME = 0.8
 """Share of common words from which a question is the objective itself (0 to 1)."""
 FIRST, STEP_DOWN = 0.8, 0.05
@@ -157,12 +156,11 @@ def meant(r: Research, step: Step, args: Mapping[str, Any], at: datetime) -> Cal
 
 
 def _questions(r: Research, args: Mapping[str, Any]) -> Calls:
-    """The plan: criteria where there are none (R4), and the questions, or that the objective is one (D24)."""
+    """The plan: the questions, or that the objective is one (D24)."""
     asked = [q for q in dict.fromkeys(_texts(args.get("questions"))) if alike(q, r.objective) < SAME]
-    criteria = (f"The report answers: {one_line(r.objective, 400)}", *COMMON_CRITERIA)
-    calls: Calls = [] if r.criteria else [("set_criteria", {"criteria": list(criteria)})]
     if len(asked) <= 1:
-        return [*calls, ("frontier_next", {"atomic_reason": "it asks for one thing"})]
+        return [("frontier_next", {"atomic_reason": "it asks for one thing"})]
+    calls: Calls = []
     for number, question in enumerate(asked):
         priority = max(r.thresholds.gate_priority, round(FIRST - STEP_DOWN * number, 2))
         given = {
