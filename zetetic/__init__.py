@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from zetetic.nodes.context import Context
     from zetetic.nodes.workbench import SetupError, workbench
     from zetetic.sources import DocumentsError
+    from zetetic.sources.providers import McpServer
     from zetetic.state.thresholds import Thresholds
     from zetetic.store import Store, StoreError
 
 _HOMES = {
     "Context": "nodes.context",
     "DocumentsError": "sources",
+    "McpServer": "sources.providers",
     "ModelError": "models",
     "ResearchResult": "graph.result",
     "SetupError": "nodes.workbench",
@@ -52,6 +54,7 @@ _HOMES = {
 __all__ = [
     "Context",
     "DocumentsError",
+    "McpServer",
     "ModelError",
     "ResearchResult",
     "SetupError",

@@ -20,6 +20,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from zetetic import Context, aresearch, aresume
 from zetetic.nodes import act, asking
 from zetetic.sources import Hit, SearchResult, SearchStatus
+from zetetic.store import Store
 from zetetic.store.database import Database
 
 RUN = "victim"
@@ -27,16 +28,31 @@ OBJECTIVE = "How deep are the basins?"
 
 
 class Boundaries:
-    """Counts boundaries, and dies at one."""
+    """Counts boundaries, and dies at one, after it wrote down how many calls were in flight: asked, not yet stored."""
 
-    def __init__(self, die_at: int) -> None:
+    def __init__(self, die_at: int, told: Path) -> None:
         self.die_at = die_at
+        self.told = told
         self.names: list[str] = []
+        self.in_flight = 0
 
     def passed(self, name: str) -> None:
         self.names.append(name)
         if len(self.names) == self.die_at:
+            self.told.write_text(str(self.in_flight), encoding="utf-8")
             os.kill(os.getpid(), signal.SIGKILL)
+
+    def counting(self, function: Callable[..., Any], *, begins: bool, ends: bool) -> Callable[..., Any]:
+        """The function, whose beginning is that of a call to the outside, or whose end that of its storing."""
+
+        @wraps(function)
+        async def run(*args: Any, **kwargs: Any) -> Any:
+            self.in_flight += begins
+            done = await function(*args, **kwargs)
+            self.in_flight -= ends
+            return done
+
+        return run
 
     def around(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function with a boundary on either side."""
@@ -62,6 +78,14 @@ class Boundaries:
         ]
         for owner, attribute, name in patch:
             setattr(owner, attribute, self.around(name, getattr(owner, attribute)))
+        # A model's answer is stored by record_call; a page or a search where the reading is done.
+        calls: list[tuple[Any, str, bool, bool]] = [
+            (asking, "call_model", True, False),
+            (Store, "record_call", False, True),
+            (act, "_read", True, True),
+        ]
+        for owner, attribute, begins, ends in calls:
+            setattr(owner, attribute, self.counting(getattr(owner, attribute), begins=begins, ends=ends))
 
 
 class Basins:
@@ -100,7 +124,7 @@ def child(home: Path, servers: dict[str, str], die_at: int, resume: bool, told: 
     """What a forked child does: run or go on, and write down what came of it. Never returns."""
     code = 1
     try:
-        boundaries = Boundaries(die_at)
+        boundaries = Boundaries(die_at, told)
         boundaries.install()
         work = _go_on(home, servers) if resume else aresearch(OBJECTIVE, context=context(home, servers), run_id=RUN)
         result = asyncio.run(work)

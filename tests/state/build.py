@@ -175,7 +175,16 @@ class Run:
         """Ends the attempt under way by a bound."""
         self.do(answers.decide_bound, outcome, expired=expired)
 
-    def search(self, query: str, *, challenge_id: str = "", status: Any = "ok", question_id: str = "") -> None:
+    def search(
+        self,
+        query: str,
+        *,
+        challenge_id: str = "",
+        status: Any = "ok",
+        question_id: str = "",
+        tool: str = "web_search",
+        urls: Sequence[str] = (),
+    ) -> None:
         """A query was executed, and logged as the observe node does it."""
         where = question_id or challenges.where_logged(self.research)
         log = self.research.queries.get(where, ())
@@ -183,10 +192,11 @@ class Run:
             question_id=where,
             seq=len(log) + 1,
             query=query,
-            tool="web_search",
+            tool=tool,
             status=status,
             challenge_id=challenge_id,
             attempt=self.research.attempt.number if self.research.attempt else 0,
+            urls=tuple(urls),
             at=self.now,
         )
         happened: list[ev.Event] = [ev.QueryLogged(at=self.now, record=record)]

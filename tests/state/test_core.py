@@ -228,6 +228,9 @@ NAMED = {
     ("frontier_commands.py", "MIN_CRITERIA"),
     ("frontier_commands.py", "MAX_CRITERIA"),
     ("sections.py", "TURNS_BESIDE"),
+    ("guiding.py", "ANSWER_TURNS"),
+    ("guiding.py", "CLAIMS"),
+    ("guiding.py", "SHARED"),
 }
 
 

@@ -19,8 +19,8 @@ from zetetic.tools.schemas import FetchPage, Query, WebSearch
 
 from .channels import Channels
 from .context import Context
-from .decide import kept_answer
 from .keys import step_key, task_key
+from .past_turns import kept_answer
 from .workbench import Workbench, bench_of
 
 

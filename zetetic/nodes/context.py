@@ -121,6 +121,8 @@ class Context(BaseSettings):
     near_duplicate_question: float | None = None
     keep_turns: int | None = None
     window_max_tokens: int | None = None
+    guide_after: int | None = None
+    guided_searches: int | None = None
     extraction_threshold: int | None = None
     extraction_prompt_chars: int | None = None
     max_page_parts: int | None = None

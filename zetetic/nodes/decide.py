@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from zetetic.models import ProviderError
+from zetetic.models import Call, ProviderError
 from zetetic.state import events as ev
 from zetetic.state.breakers import work_seconds
 from zetetic.state.decision import Accepted, Decision
+from zetetic.state.guiding import Step, due_step, is_guided
 from zetetic.state.research import Research
 from zetetic.state.turns import OUT_OF_TIME, allowed_tools
 from zetetic.state.values import ROOT, PendingExtraction
@@ -27,7 +29,10 @@ from zetetic.tools.text import neutral
 from .asking import Answer, BudgetSpent, ask, stored_answer
 from .channels import Channels, TurnKeys
 from .context import Context
+from .guided import anchored, meant, reading_tool, step_tool
+from .guided_prompts import GUIDED_EXTRACT_SYSTEM, GUIDED_SYSTEM, guided_text
 from .keys import step_key, task_key
+from .past_turns import read_results, result_texts, turn_messages
 from .prompts import SYSTEM, base_text, now_text, since_part, since_text, task_text
 from .small_prompts import (
     CONSOLIDATE_SYSTEM,
@@ -44,6 +49,8 @@ OVER_BUDGET = "budget"
 EXTRACT_TOOLS = ("notes_append",)
 CONSOLIDATE_TOOLS = ("notes_update", "notes_scratch")
 REPORT_TOOLS = ("finalize_report",)
+OWN_STAGES = ("extracting", "consolidating")
+"""Stages with a prompt and tools of their own, in which the worker has one thing to do."""
 SINCE = "since"
 """Under which name a turn's answer keeps what its prompt told of new records; of a smaller prompt with its step."""
 STEPS = ((None, 1), (0, 1), (0, 2), (1, 4), (1, 8), (2, 16))
@@ -63,17 +70,22 @@ async def decide(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
     until = asyncio.get_running_loop().time() + seconds
     limit = asyncio.timeout_at(until)
     shown: list[str] = []
+    step = due_step(r) if is_guided(r) else None
     try:
         async with limit:
-            if r.turn.stage == "extracting":
+            if step is not None:
+                answer = await _step_by_step(bench, r, key, step, channels, until)
+            elif r.turn.stage == "extracting":
                 answer, shown = await _extract(bench, r, key, step_key(runtime), channels, until)
             elif r.turn.stage == "consolidating":
                 asked = _stepwise(r, CONSOLIDATE_SYSTEM, consolidation_text)
-                answer = await _ask_small(bench, r, key, "worker", asked, CONSOLIDATE_TOOLS, until)
+                answer = await _ask_small(bench, r, key, "worker", asked, tool_schemas(CONSOLIDATE_TOOLS), until)
             elif in_sections(r):
                 refused = [f"Note: {neutral(text)}" for text in channels.get("refusals") or []]
                 asked = _stepwise(r, SECTION_SYSTEM, lambda now: "\n".join([section_text(now), *refused]))
-                answer = await _ask_small(bench, r, key, "worker", asked, REPORT_TOOLS, until, choice=REPORT_TOOLS[0])
+                answer = await _ask_small(
+                    bench, r, key, "worker", asked, tool_schemas(REPORT_TOOLS), until, choice=REPORT_TOOLS[0]
+                )
             else:
                 answer = await _ask_worker(bench, r, key, channels, until)
     except TimeoutError:
@@ -93,6 +105,7 @@ async def decide(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
         "own_prompt": r.turn.stage == "extracting" or in_sections(r),
         "shown": shown,
         "truncated": answer.truncated,
+        "free": step is None and r.turn.stage not in OWN_STAGES and not in_sections(r),
     }
     await bench.store.put_effect(r.run_id, key, "calls", answer.text, json.dumps(kept, ensure_ascii=False))
     return {"turn": TurnKeys(answer=key), "trouble": ""}
@@ -127,6 +140,29 @@ async def _ask_worker(bench: Workbench, r: Research, key: str, channels: Channel
         until=until,
         worker=r.worker,
     )
+
+
+async def _step_by_step(
+    bench: Workbench, r: Research, key: str, step: Step, channels: Channels, until: float
+) -> Answer:
+    """The calls that the step due comes to: what leaves no choice without asking the model at all."""
+    if step.kind == "done":
+        made = tuple(Call(id=_call_id(key, n), name=call.name, args=call.args) for n, call in enumerate(step.calls))
+        return Answer(key="", calls=made, errors=(), text="", message=AIMessage(""))
+    window = channels.get("window") or []
+    hits = {
+        hit.url: hit
+        for turn in window
+        for result in await read_results(bench, turn)
+        for hit in (result.search.hits if result.search is not None else ())
+    }
+    refused = [text for text in (await result_texts(bench, window[-1])).values() if _is_refusal(text)] if window else []
+    tool = step_tool(step)
+    asked = _stepwise(r, GUIDED_SYSTEM, lambda now: guided_text(now, step, hits, refused))
+    answer = await _ask_small(bench, r, key, "worker", asked, [tool], until, choice=tool["function"]["name"])
+    calls = [call for said in answer.calls for call in meant(r, step, said.args, bench.clock())]
+    made = tuple(Call(id=_call_id(key, n), name=name, args=args) for n, (name, args) in enumerate(calls))
+    return replace(answer, calls=made, errors=())
 
 
 async def _worker_prompt(
@@ -176,6 +212,7 @@ async def _extract(
 ) -> tuple[Answer, list[str]]:
     """The answer, and the keys of the texts that its prompt showed."""
     shown: list[str] = []
+    quoted: dict[str, str] = {}
     # An answer that was stored before a crash is to the texts that were shown then.
     before = await bench.store.effects(key) if await stored_answer(bench, key) is not None else {}
 
@@ -191,10 +228,16 @@ async def _extract(
         texts = {item.sha256: await _page_text(bench, item.sha256) for item in items}
         shown[:] = [item.key for item in items]
         await bench.store.put_effect(r.run_id, key, f"shown:{step}", "", json.dumps(shown))
-        refusals = [text for item in items if item.tries for text in channels.get("refusals") or []][:6]
-        return [SystemMessage(EXTRACT_SYSTEM), HumanMessage(extraction_text(now, items, texts, refusals))]
+        quoted.update({item.source_id: texts[item.sha256] for item in items})
+        refusals = (channels.get("refusals") or [])[:6] if any(item.tries for item in items) else []
+        system = GUIDED_EXTRACT_SYSTEM if is_guided(r) else EXTRACT_SYSTEM
+        return [SystemMessage(system), HumanMessage(extraction_text(now, items, texts, refusals))]
 
-    answer = await _ask_small(bench, r, key, "extractor", prompt, EXTRACT_TOOLS, until, choice=EXTRACT_TOOLS[0])
+    ids = sorted({item.source_id for item in r.pending})
+    tools = [reading_tool(ids)] if is_guided(r) else tool_schemas(EXTRACT_TOOLS)
+    answer = await _ask_small(bench, r, key, "extractor", prompt, tools, until, choice=EXTRACT_TOOLS[0])
+    if is_guided(r):
+        answer = replace(answer, calls=tuple(replace(c, args=anchored(c.args, quoted)) for c in answer.calls))
     if last := max((name for name in before if name.startswith("shown:")), default=""):
         shown = json.loads(before[last].payload)
     return answer, shown
@@ -224,6 +267,15 @@ async def _in_parts(bench: Workbench, r: Research, key: str, step_key: str, char
         )
         r = done.research
     return r
+
+
+def _call_id(key: str, number: int) -> str:
+    """The id of a call that no model gave one, the same at a replay."""
+    return f"call_{hashlib.sha256(key.encode()).hexdigest()[:12]}_{number}"
+
+
+def _is_refusal(text: str) -> bool:
+    return text.startswith("Refused") or "was not executed" in text
 
 
 def _split(key: str, items: tuple[PendingExtraction, ...], at: datetime) -> Callable[[Research], Decision]:
@@ -258,7 +310,7 @@ async def _ask_small(
     key: str,
     role: Role,
     asked: Prompt,
-    tools: tuple[str, ...],
+    tools: Sequence[dict[str, Any]],
     until: float,
     choice: str | None = None,
 ) -> Answer:
@@ -269,47 +321,11 @@ async def _ask_small(
         key,
         role,
         asked,
-        tool_schemas(tools),
-        allowed=frozenset(tools),
+        tools,
+        allowed=frozenset(tool["function"]["name"] for tool in tools),
         choice=choice,
         seconds=r.thresholds.call_seconds,
         must_call=choice is not None,
         until=until,
         worker=r.worker,
     )
-
-
-async def kept_answer(bench: Workbench, key: str) -> dict[str, Any]:
-    """What DECIDE kept of the answer under a key: calls, errors, text; nothing where no answer came."""
-    stored = await bench.store.effect(key, "calls") if key else None
-    if stored is None:
-        return {"calls": [], "errors": [], "text": "", "journal": "", "stage": "", "own_prompt": False, "shown": []}
-    kept: dict[str, Any] = json.loads(stored.payload)
-    return kept
-
-
-async def result_texts(bench: Workbench, turn: TurnKeys) -> dict[str, str]:
-    """What the model was told of each call of a turn, by call id."""
-    told: dict[str, str] = {}
-    for key in (turn.act, turn.observe):
-        if key:
-            told |= {
-                call_id: stored.text for call_id, stored in (await bench.store.effects(key)).items() if stored.text
-            }
-    return told
-
-
-async def turn_messages(bench: Workbench, turn: TurnKeys) -> Sequence[BaseMessage]:
-    """A past turn as it was: the answer and each call's result, rebuilt from journal and effects."""
-    kept = await kept_answer(bench, turn.answer)
-    told = await result_texts(bench, turn)
-    asked = [*kept["calls"], *({"id": e["id"], "name": e["name"] or "unknown", "args": {}} for e in kept["errors"])]
-    if not asked:
-        return [AIMessage(kept["text"] or "(no tool was called)")]
-    calls = [{"name": c["name"], "args": c["args"], "id": c["id"], "type": "tool_call"} for c in asked]
-    messages: list[BaseMessage] = [AIMessage(kept["text"], tool_calls=calls)]
-    faults = {e["id"]: e["message"] for e in kept["errors"]}
-    for call in asked:
-        text = faults.get(call["id"]) or told.get(call["id"]) or "not executed"
-        messages.append(ToolMessage(text, tool_call_id=call["id"], name=call["name"]))
-    return messages

@@ -10,14 +10,15 @@ from langgraph.runtime import Runtime
 from zetetic.state import events as ev
 from zetetic.state.decision import Accepted, Decision
 from zetetic.state.evolve import fold
+from zetetic.state.guiding import is_guided
 from zetetic.state.research import Research
 from zetetic.state.wording import content_words
 from zetetic.tools.reading import ReadResult, best_parts, due_for_extraction, observed, with_text
 
 from .channels import Channels
 from .context import Context
-from .decide import kept_answer
 from .keys import step_key, task_key
+from .past_turns import kept_answer
 from .windows import within
 from .workbench import Workbench, bench_of
 
@@ -81,9 +82,10 @@ async def _texts(bench: Workbench, results: list[ReadResult]) -> dict[str, str]:
 def _due(r: Research, happened: tuple[ev.Event, ...], texts: dict[str, str]) -> tuple[Any, ...]:
     """The pages just read that are too large to stay in the prompt (D30)."""
     t = r.thresholds
+    least = 0 if is_guided(r) else t.extraction_threshold  # one step at a time has no window to read a page in
     items: list[Any] = []
     for event in happened:
-        if not isinstance(event, ev.SourceRegistered) or event.source.length <= t.extraction_threshold:
+        if not isinstance(event, ev.SourceRegistered) or event.source.length <= least:
             continue
         source = event.source
         text = texts.get(source.sha256, "")

@@ -32,8 +32,9 @@ from zetetic.tools.reading import ReadResult, observed
 from .asking import Answer, BudgetSpent, ask
 from .channels import Channels, TurnKeys
 from .context import Context
-from .decide import OVER_BUDGET, kept_answer, result_texts
+from .decide import OVER_BUDGET
 from .keys import step_key, task_key
+from .past_turns import kept_answer, read_results, result_texts
 from .route import outputs, write_folder
 from .simple_prompt import (
     ELSEWHERE,
@@ -47,7 +48,7 @@ from .simple_prompt import (
     size_of,
 )
 from .state import open_run, take_directives
-from .update import account_of, all_failed, read_results
+from .update import account_of, all_failed
 from .workbench import Workbench, bench_of
 
 SMALLER_STEPS = 4

@@ -17,7 +17,7 @@ from zetetic.tools.reading import best_parts
 from zetetic.tools.text import flat, neutral
 
 from .channels import TurnKeys
-from .decide import turn_messages
+from .past_turns import turn_messages
 from .prompts import task_text
 from .workbench import Workbench
 

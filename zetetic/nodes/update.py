@@ -15,13 +15,14 @@ from zetetic.state.decision import Accepted, Decision
 from zetetic.state.evolve import fold
 from zetetic.state.prompt_notes import CHARACTERS_PER_TOKEN
 from zetetic.state.research import Research
-from zetetic.state.turns import decide_update
+from zetetic.state.turns import VIEW_TOOLS, decide_update
 from zetetic.tools.reading import ReadResult, due_for_extraction, uncommitted
 
 from .channels import Channels, TurnKeys
 from .context import Context
-from .decide import OVER_BUDGET, kept_answer, result_texts
+from .decide import OVER_BUDGET
 from .keys import step_key, task_key
+from .past_turns import kept_answer, read_results, result_texts
 from .workbench import Workbench, bench_of
 
 
@@ -53,6 +54,7 @@ async def update(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
             urls=tuple(x.query for x in results if x.tool == "fetch_page"),
             provider_failed=failed,
             unaffordable=unaffordable,
+            wasted=kept.get("free", False) and not trouble and came_to_nothing(kept["calls"], results, told),
             at=at,
             render=render_report,
         )
@@ -112,6 +114,17 @@ def all_failed(calls: list[dict[str, Any]], results: list[ReadResult], told: Map
     return f"search:{failed[0]}" if failed and len(failed) + idle == len(calls) else ""
 
 
+def came_to_nothing(calls: list[dict[str, Any]], results: list[ReadResult], told: Mapping[str, str]) -> bool:
+    """Whether a turn changed nothing: no call, or all of them refused or mere looks at what is known."""
+    refused = {x.call_id for x in results if x.refused or x.seen}
+    return all(
+        c["id"] in refused
+        or c["name"] in VIEW_TOOLS
+        or told.get(c["id"], "").startswith(("Refused", "Not executed", f"{c['name']} was not executed"))
+        for c in calls
+    )
+
+
 def _extraction(
     r: Research, shown: list[str], names: list[str], told: dict[str, str], at: datetime
 ) -> tuple[ev.Event, ...]:
@@ -126,14 +139,6 @@ def _extraction(
     for source in uncommitted(after, [i.source_id for i in items if i.key in done]):
         happened.append(ev.SourceNoted(at=at, source_id=source.id, note="read, nothing relevant"))
     return tuple(happened)
-
-
-async def read_results(bench: Workbench, turn: TurnKeys) -> list[ReadResult]:
-    """What the readings of a turn brought."""
-    if not turn.act:
-        return []
-    stored = await bench.store.effects(turn.act)
-    return [ReadResult.model_validate_json(s.payload) for s in stored.values() if s.payload]
 
 
 def _sources_in(results: list[ReadResult], r: Research) -> list[str]:

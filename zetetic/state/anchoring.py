@@ -100,6 +100,12 @@ def unsaid(text: str, quote: str) -> str:
     return ""
 
 
+def said_share(text: str, quote: str) -> float:
+    """The share of a statement's words that its quote has too, in one form or another (0 to 1)."""
+    said, stems = content_words(text), {w[:SAME_STEM] for w in content_words(quote)}
+    return sum(w[:SAME_STEM] in stems for w in said) / len(said) if said else 1.0
+
+
 def without_citations(text: str) -> str:
     """Foreign text whose look-alikes of citations by id cite nothing: brackets around ids become round ones."""
     return _LOOKS_CITED.sub(lambda m: f"({m[1]})", text)

@@ -7,7 +7,7 @@ also questions, `[q_003]`. URLs and reference numbers are written by code alone,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 _ID = r"(?:ch|[cdqs])_\d+"
@@ -50,6 +50,13 @@ def without_citations(text: str) -> str:
 def cited_claims(text: str) -> tuple[str, ...]:
     """The claims and datapoints among `cited_ids`."""
     return tuple(name for name in cited_ids(text) if name.startswith(("c_", "d_")))
+
+
+def cited_sentences(text: str, ids: Iterable[str]) -> str:
+    """The text on one line, each of its sentences citing these ids and no others."""
+    citation = f"[{', '.join(ids)}]"
+    plain = without_citations(text.replace("|", "/"))
+    return " ".join(f"{sentence} {citation}" for sentence in split_sentences(plain))
 
 
 # Sections.

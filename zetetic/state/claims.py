@@ -69,6 +69,9 @@ def decide_append(
             if entry.kind == "datapoint" and not number_stands_in(entry.value, added.quote):
                 wrong.append(f"The value {entry.value!r} does not stand in its quote.")
                 continue
+            if entry.kind == "claim" and (loose := unsaid(entry.wording(), added.quote)):
+                wrong.append(loose)
+                continue
             # The same words from another source: a further link, which counts once its independence is declared.
             happened.append(ev.EvidenceAdded(at=at, claim_id=twin.id, evidence=added))
             seen[folded(entry.wording())] = twin.model_copy(update={"evidence": (*twin.evidence, added)})

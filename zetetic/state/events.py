@@ -96,6 +96,8 @@ class TurnClosed(Base):
     action: Action | None = None
     called_tools: bool = True
     provider_failed: bool = False
+    wasted: bool = False
+    """Whether nothing came of what the model was free to do: it called nothing, or all that it called was refused."""
 
 
 class QuestionAdded(Base):

@@ -158,6 +158,8 @@ def _run(
                 "provider_errors": r.provider_errors + 1 if e.provider_failed else 0,
                 "reminders": 0 if e.called_tools else r.reminders + 1,
             }
+            if not e.provider_failed:
+                changes |= _wasted(r, e.wasted)
             if e.provider_failed:  # nothing was done, so neither attempt nor planning is charged (A11); the run is
                 changes["stage_streak"] = max(0, r.stage_streak - int(r.attempt is None))
                 if r.attempt is not None:
@@ -237,6 +239,13 @@ def _run(
             return {}
         case _:
             assert_never(e)
+
+
+def _wasted(r: Research, wasted: bool) -> dict[str, Any]:
+    """Counts turns of which nothing came, and begins to guide a worker that has had enough of them in a row."""
+    in_a_row = r.wasted + 1 if wasted else 0
+    is_lost = not r.guided and 0 < r.thresholds.guide_after <= in_a_row
+    return {"wasted": in_a_row, "guided": r.guided or is_lost, "lost": r.lost + int(is_lost)}
 
 
 def _after_pause(lane: Lane, seconds: float) -> Lane:

@@ -28,7 +28,7 @@ def attempt_changes(
                 started_at=e.at,
                 base_version=r.version,
             )
-            begun: dict[str, Any] = {"attempt": started, "attempts": e.number, "stage_streak": 0}
+            begun: dict[str, Any] = {"attempt": started, "attempts": e.number, "stage_streak": 0, **_anew(r)}
             if e.kind == "report":
                 begun["report"] = r.report.model_copy(update={"plan": (), "parts": ()})
             return begun
@@ -42,9 +42,14 @@ def attempt_changes(
         case ev.AttemptEvaluated():
             return _evaluated(r, e)
         case ev.AttemptClosed():
-            return {"attempt": None} | _unheard(r)
+            return {"attempt": None} | _anew(r) | _unheard(r)
         case _:
             assert_never(e)
+
+
+def _anew(r: Research) -> dict[str, Any]:
+    """What a worker begins something else with: free again, unless it got lost as often as it takes turns to be."""
+    return {"wasted": 0, "guided": r.guided and r.lost >= r.thresholds.guide_after}
 
 
 def _unheard(r: Research) -> dict[str, Any]:
@@ -69,6 +74,7 @@ def _evaluated(r: Research, e: ev.AttemptEvaluated) -> dict[str, Any]:
     }
     changes: dict[str, Any] = {
         "attempt": None,
+        **_anew(r),
         "evaluations": (*r.evaluations, evaluation),
         "parse_defaults": r.parse_defaults + evaluation.parse_defaults,
     }

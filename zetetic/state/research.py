@@ -45,6 +45,8 @@ class Lane(Frozen):
     stage_streak: int = 0
     provider_errors: int = 0
     reminders: int = 0
+    wasted: int = 0
+    guided: bool = False
     action: Action = Action()
 
 
@@ -126,6 +128,12 @@ class Research(Frozen):
     still_rounds: int = 0
     """Records since a question or claim last changed status (L11)."""
     reminders: int = 0
+    wasted: int = 0
+    """Turns in a row of which nothing came, without those a provider failed in."""
+    guided: bool = False
+    """Whether the worker gets one step at a time, since its turns came to nothing."""
+    lost: int = 0
+    """How often that began."""
     action: Action = Action()
     parse_defaults: tuple[str, ...] = ()
 

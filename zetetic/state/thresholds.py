@@ -63,6 +63,12 @@ class Thresholds(BaseModel):
     conclusion_turns: Positive = Field(
         8, description="turns in a row on the conclusion before code ends exploration (turns)"
     )
+    guide_after: Count = Field(
+        2, description="turns in a row that came to nothing before a worker gets one step at a time; 0: always (turns)"
+    )
+    guided_searches: Positive = Field(
+        4, description="queries of such a worker on a question before it is answered or given up for now (queries)"
+    )
     extraction_turns: Positive = Field(2, description="turns spent on one text before it counts as read (turns)")
     max_calls_per_turn: Positive = Field(16, description="tool calls executed of one model answer (calls)")
 

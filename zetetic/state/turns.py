@@ -22,6 +22,7 @@ from .frontier import (
 )
 from .frontier_commands import decide_drop_dependency, decide_prune, moved, returned, start_attempt
 from .gates import finalization_gate
+from .guiding import is_guided
 from .research import Research
 from .sections import next_section, plan_sections
 from .values import ROOT, Action, Gap, NextAction, Question, Stage
@@ -162,15 +163,23 @@ def _explore(log: _Log, at: datetime, fleet: bool) -> str:
     if r.attempt is not None:
         challenging = any(c.question_id == r.attempt.question_id for c in r.open_challenges())
         return _turn(log, at, "challenging" if challenging else "acting", r.attempt.question_id)
+    if not r.criteria and is_guided(r):  # what it would set would name answers that nobody has found
+        log.add(_own_criterion(r, at))
+        r = log.research
     if not r.criteria or expansion_due(r):
         if r.stage_streak < t.planning_turns:
             return _turn(log, at, "planning", ROOT, detail="expand")
         if not r.criteria:
-            log.add(ev.CriteriaSet(at=at, criteria=(f"The report answers: {r.objective}",), actor="code"))
+            log.add(_own_criterion(r, at))
         if expansion_due(log.research):
             reason = f"no sub-question was proposed in {t.planning_turns} turns"
             log.add(ev.AtomicDeclared(at=at, reason=reason, actor="code"))
     return _select(log, at, fleet)
+
+
+def _own_criterion(research: Research, at: datetime) -> ev.CriteriaSet:
+    """What the report is judged by where nobody said it (R4)."""
+    return ev.CriteriaSet(at=at, criteria=(f"The report answers: {research.objective}",), actor="code")
 
 
 def _select(log: _Log, at: datetime, fleet: bool) -> str:
@@ -348,12 +357,14 @@ def decide_update(
     urls: tuple[str, ...] = (),
     provider_failed: str = "",
     unaffordable: bool = False,
+    wasted: bool = False,
     at: datetime,
     render: RenderReport,
 ) -> Decision:
     """Closes a turn: what the model did, provider failures, and the bounds of the attempt (A11, A12, A21, A26).
 
     `provider_failed` names the provider of which every call failed; OUT_OF_TIME where the deadline cut the turn off.
+    `wasted`: nothing came of what the model was free to do.
     """
     cut_off = provider_failed == OUT_OF_TIME
     provider_failed = "" if cut_off else provider_failed
@@ -364,6 +375,7 @@ def decide_update(
             action=action_of(called, queries, urls),
             called_tools=bool(called) or research.turn.stage == "consolidating",  # nothing may be there to merge
             provider_failed=bool(provider_failed),
+            wasted=wasted and not cut_off,
         )
     )
     r = log.research
