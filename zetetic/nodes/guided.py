@@ -7,6 +7,7 @@ first: where it would be refused and a plainer form would not, the plainer form 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -28,9 +29,10 @@ from zetetic.state.guiding import (
 from zetetic.state.quotes import find_quote
 from zetetic.state.research import Research
 from zetetic.state.values import ROOT, Question, TargetType
-from zetetic.state.wording import alike, one_line
+from zetetic.state.wording import alike, folded, one_line
 from zetetic.tools import TOOLS, Call, decide_call, read_args
 
+_ID = re.compile(r"\b[cdqs]_\d{3}")
 Calls = list[tuple[str, dict[str, Any]]]
 NAMES = {
     "questions": "ask",
@@ -43,8 +45,8 @@ NAMES = {
 }
 PAGES = 3
 """Pages that one step reads at most."""
-OWN_WORDS = 0.5
-"""Share of a finding's words that stand in its quote below which the quote itself is recorded (0 to 1)."""
+QUESTIONS = 8
+"""Questions that an objective is taken apart into at most."""
 QUERIES = 2
 """Searches that one step makes at most."""
 SAME = 0.8
@@ -75,7 +77,7 @@ def step_tool(step: Step) -> dict[str, Any]:
     claims = _list(_one_of(step.claim_ids), 1, 8) if step.claim_ids else _list(_text(20), 0, 0)
     match step.kind:
         case "questions":
-            what, args = "Say what the objective asks.", _object(questions=_list(_text(200), 1, 4))
+            what, args = "Say what the objective asks.", _object(questions=_list(_text(200), 1, QUESTIONS))
         case "search":
             what, args = "Search.", _object(queries=_list(_text(100), 1, QUERIES))
         case "pages":
@@ -112,7 +114,7 @@ def reading_tool(source_ids: Sequence[str]) -> dict[str, Any]:
 
 def anchored(args: dict[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
     """What a small reader recorded, each finding with the source in whose text its quote stands, and in the quote's own
-    words where it says much else: such a reader mixes up the pages it was shown, and puts its guesses beside them.
+    words where it has others: such a reader mixes up the pages it was shown, and what it adds is a guess.
 
     `texts` are those pages by source. A quote that stands in none of them, or in several others, is left as it is.
     """
@@ -124,7 +126,7 @@ def anchored(args: dict[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
         if claim.get("source_id") not in standing and len(standing) == 1:
             claim = {**claim, "source_id": standing[0]}
         text = claim.get("text")
-        if not isinstance(text, str) or said_share(text, quote) < OWN_WORDS:
+        if not isinstance(text, str) or said_share(text, quote) < 1:
             claim = {**claim, "text": one_line(quote)}
         return claim
 
@@ -249,10 +251,13 @@ def _verdict(r: Research, step: Step, args: Mapping[str, Any], at: datetime) -> 
 
 
 def _report(r: Research, step: Step, args: Mapping[str, Any], at: datetime) -> Calls:
-    told = []
+    told: dict[str, str] = {}
     for sentence in args.get("sentences") or ():
         if isinstance(sentence, dict) and (ids := _among(sentence, "claim_ids", step.claim_ids)):
-            told.append(cited_sentences(_text_of(sentence, "text"), ids))
+            text = _text_of(sentence, "text")
+            if _ID.search(text):  # ids are for code, and a reader has no use for them
+                text = r.claims[ids[0]].text
+            told.setdefault(folded(text), cited_sentences(text, ids))
     draft = notes_draft(r)
     details = "\n\n".join(
         f"{'#' * part.level} {part.title}\n\n{part.body.strip()}" for part in sections(draft) if part.title != "Summary"
@@ -260,7 +265,7 @@ def _report(r: Research, step: Step, args: Mapping[str, Any], at: datetime) -> C
     gaps = [f"- [{i}] {one_line(r.questions[i].question, 300)}" for i in must_stand_under_gaps(r)]
     gaps += [f"- {one_line(gap.text, 300)}" for gap in r.gaps]
     end = ["## Gaps", "\n".join(gaps)] if gaps else []
-    summary = " ".join(filter(None, told))
+    summary = " ".join(filter(None, told.values()))
     written = "\n\n".join([*(["## Summary", summary] if summary else []), details.strip(), *end])
     call = ("finalize_report", {"report": written})
     return [call if summary and _taken(r, *call, at) else (call[0], {"report": "\n\n".join([draft, *end])})]

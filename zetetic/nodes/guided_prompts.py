@@ -56,8 +56,7 @@ DO = {
     ),
     "report": (
         "Write a summary of two to six sentences for a reader: what was found on the objective, each sentence with the "
-        "ids of the claims that say it. A claim that is UNVERIFIED is told as what a source says. Where sources "
-        "disagree, tell both sides."
+        "ids of the claims that say it. Where claims disagree, tell both sides. No ids in the text."
     ),
 }
 

@@ -7,7 +7,7 @@ leaves no choice is done by code. The decisions stay the same, and so do the gat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from .answers import cited_in
@@ -33,7 +33,7 @@ ANSWER_TURNS = 3
 CLAIMS = 24
 """Claims that one step shows."""
 SHARED = 0.5
-"""Share of a question's words in a claim that was recorded elsewhere from which it is shown (0 to 1)."""
+"""Share of a question's words above which a claim that was recorded elsewhere is shown (0 to 1)."""
 UNVERIFIED = "no claim it rests on was verified: they are told as what a source says"
 _APART: dict[Strategy, str] = {
     "negation": "not false",
@@ -82,7 +82,7 @@ def due_step(research: Research) -> Step | None:
             return None
         return Step(kind="questions")
     if turn.stage == "synthesizing":
-        return Step(kind="report", claim_ids=tuple(c.id for c in _standing(research, research.claims.values())))
+        return Step(kind="report", claim_ids=tuple(c.id for c in _standing(research.claims.values())))
     if turn.stage not in ("acting", "challenging", "verifying"):
         return None
     if research.current is not None:
@@ -91,17 +91,19 @@ def due_step(research: Research) -> Step | None:
 
 
 def usable_claims(research: Research, question: Question) -> tuple[Claim, ...]:
-    """The claims an answer may rest on: its own, those of the answers below it, and what else speaks of it; for the
-    objective all."""
+    """The claims an answer may rest on: its own and those of the answers below it; where there are none, what else
+    speaks of it. For the objective all."""
+    if question.id == ROOT:
+        return _standing(research.claims.values())
     found = [*research.claims_of(question.id)]
     found += [c for child in research.children(question.id) for c in _of(research, child.claim_ids)]
+    return _standing(found) or _on_the_same(research, question)
+
+
+def _on_the_same(research: Research, question: Question) -> tuple[Claim, ...]:
+    """Claims recorded elsewhere that share most of a question's words."""
     asked = content_words(question.question)
-    found += [
-        claim
-        for claim in research.claims.values()
-        if question.id == ROOT or len(asked & content_words(claim.text)) >= SHARED * len(asked)
-    ]
-    return _standing(research, found)
+    return _standing(c for c in research.claims.values() if len(asked & content_words(c.text)) > SHARED * len(asked))
 
 
 def fresh_queries(research: Research, question: Question, proposed: Sequence[str], most: int) -> list[str]:
@@ -255,7 +257,7 @@ def _of(r: Research, ids: tuple[str, ...]) -> list[Claim]:
     return [r.claims[i] for i in ids if i in r.claims]
 
 
-def _standing(r: Research, claims: Any) -> tuple[Claim, ...]:
+def _standing(claims: Iterable[Claim]) -> tuple[Claim, ...]:
     found = {c.id: c for c in claims if c.status in ("VERIFIED", "UNVERIFIED")}
     return tuple(found.values())
 
