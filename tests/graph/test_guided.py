@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 from graph.rig import ARM_TOOLS, OBJECTIVE, PAGES, Rig, arms, text_of, whole, worker
+from hypothesis import given
+from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage
+from state.build import Run
 
 from zetetic import Context, ResearchResult, aresearch, open_store
-from zetetic.nodes.guided import NAMES
+from zetetic.nodes.guided import NAMES, meant
+from zetetic.state.guiding import Step
 from zetetic.testing import (
     ChatCompletionsServer,
     FixtureSearch,
@@ -23,6 +27,7 @@ from zetetic.testing import (
     turn,
     wire_call,
 )
+from zetetic.tools import TOOLS, read_args
 
 ENDS = ("complete", "reported", "blocked", "failed")
 HEIGHT = "The Ortel lighthouse is 42 metres tall."
@@ -176,6 +181,43 @@ async def test_one_refused_turn_does_not_make_a_worker_lost(tmp_path: Path) -> N
 
 
 def test_the_steps_tools_are_told_apart_from_the_common_ones() -> None:
-    from zetetic.tools import TOOLS
-
     assert not set(NAMES.values()) & (set(TOOLS) | set(ARM_TOOLS))
+
+
+TEXTS = ["", "1", "c_001", HEIGHT, "true", "x" * 5000, "[c_001]"]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.sampled_from(TEXTS),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["text", "claim_ids"]), inner),
+    max_leaves=8,
+)
+FIELDS = (
+    "questions",
+    "queries",
+    "numbers",
+    "claim_ids",
+    "answer",
+    "answered",
+    "if_wrong",
+    "query",
+    "evidence",
+    "against",
+)
+ASKED = ("questions", "search", "pages", "answer", "verdict", "conclusion", "report")
+
+
+@given(
+    kind=st.sampled_from(ASKED),
+    args=st.dictionaries(st.sampled_from([*FIELDS, "against", "outcome", "conclusion", "sentences"]), JSON),
+)
+@pytest.mark.rule("D36", "D44")
+def test_whatever_a_server_lets_through_becomes_well_formed_calls_or_none(kind: Any, args: dict[str, Any]) -> None:
+    run = Run(guide_after=0)
+    run.add()
+    run.turn()
+    for text in ("The plant gives 42 megawatts.", "The plant gives 40 megawatts."):
+        run.claim(text)
+    run.challenge("question_answer", "q_002", target_text="It gives 42 megawatts [c_001].")
+    run.run_challenge("ch_001")
+    step = Step(kind=kind, urls=("https://a.org", "https://b.org"), claim_ids=("c_001", "c_002"), challenge_id="ch_001")
+    for name, given_args in meant(run.research, step, args, run.now):
+        assert not isinstance(read_args(name, given_args), str), (name, given_args)

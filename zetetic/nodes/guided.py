@@ -45,6 +45,8 @@ NAMES = {
 }
 PAGES = 3
 """Pages that one step reads at most."""
+LONG = 1200
+"""Characters of an answer or a conclusion, whatever a server lets through."""
 QUESTIONS = 8
 """Questions that an objective is taken apart into at most."""
 QUERIES = 2
@@ -140,7 +142,7 @@ def meant(r: Research, step: Step, args: Mapping[str, Any], at: datetime) -> Cal
         case "questions":
             return _questions(r, args)
         case "search":
-            return _searches(r, step, _texts(args.get("queries")))
+            return _searches(r, step, _texts(args, "queries"))
         case "pages":
             return _pages(step, args)
         case "answer":
@@ -149,7 +151,7 @@ def meant(r: Research, step: Step, args: Mapping[str, Any], at: datetime) -> Cal
         case "verdict":
             return _verdict(r, step, args, at)
         case "conclusion":
-            text = citing(_text_of(args, "conclusion"), _among(args, "claim_ids", step.claim_ids))
+            text = citing(_text_of(args, "conclusion", LONG), _among(args, "claim_ids", step.claim_ids))
             return _challenge(r, "conclusion", "", text, args) if text else []
         case "report":
             return _report(r, step, args, at)
@@ -159,11 +161,11 @@ def meant(r: Research, step: Step, args: Mapping[str, Any], at: datetime) -> Cal
 
 def _questions(r: Research, args: Mapping[str, Any]) -> Calls:
     """The plan: the questions, or that the objective is one (D24)."""
-    asked = [q for q in dict.fromkeys(_texts(args.get("questions"))) if alike(q, r.objective) < SAME]
+    asked = [q for q in dict.fromkeys(_texts(args, "questions")) if alike(q, r.objective) < SAME]
     if len(asked) <= 1:
         return [("frontier_next", {"atomic_reason": "it asks for one thing"})]
     calls: Calls = []
-    for number, question in enumerate(asked):
+    for number, question in enumerate(asked[:QUESTIONS]):
         priority = max(r.thresholds.gate_priority, round(FIRST - STEP_DOWN * number, 2))
         given = {
             "parent_id": ROOT,
@@ -186,16 +188,19 @@ def _searches(r: Research, step: Step, queries: Sequence[str]) -> Calls:
 
 
 def _pages(step: Step, args: Mapping[str, Any]) -> Calls:
-    numbers = [n for n in args.get("numbers") or () if isinstance(n, int) and 0 < n <= len(step.urls)]
-    chosen = list(dict.fromkeys(numbers))[:PAGES] or [1]  # what nobody reads would be offered for ever
+    said = [int(n) for n in map(str, _items(args, "numbers")) if n.isascii() and n.isdigit()]
+    chosen = [n for n in dict.fromkeys(said) if 0 < n <= len(step.urls)][:PAGES] or [
+        1
+    ]  # what nobody reads would be offered for ever
     beside = {"challenge_id": step.challenge_id} if step.challenge_id else {}
     return [("fetch_page", {"url": step.urls[n - 1], **beside}) for n in chosen]
 
 
 def _answer(r: Research, question: Question, step: Step, args: Mapping[str, Any], at: datetime) -> Calls:
     cited = _among(args, "claim_ids", step.claim_ids)
-    text = _text_of(args, "answer")
-    if not (text and cited and (args.get("answered") or step.last)):
+    text = _text_of(args, "answer", LONG)
+    answered = str(args.get("answered")).casefold() in ("true", "yes", "1")
+    if not (text and cited and (answered or step.last)):
         return _searches(r, step, [_text_of(args, "query")])
     answer = citing(text, cited)
     if question.depth > 1:
@@ -252,7 +257,7 @@ def _verdict(r: Research, step: Step, args: Mapping[str, Any], at: datetime) -> 
 
 def _report(r: Research, step: Step, args: Mapping[str, Any], at: datetime) -> Calls:
     told: dict[str, str] = {}
-    for sentence in args.get("sentences") or ():
+    for sentence in _items(args, "sentences"):
         if isinstance(sentence, dict) and (ids := _among(sentence, "claim_ids", step.claim_ids)):
             text = _text_of(sentence, "text")
             if _ID.search(text):  # ids are for code, and a reader has no use for them
@@ -284,14 +289,19 @@ def _pair(made: Any) -> tuple[str, dict[str, Any]]:
     return made.name, made.args
 
 
-def _text_of(args: Mapping[str, Any], name: str) -> str:
+def _text_of(args: Mapping[str, Any], name: str, most: int = 400) -> str:
     value = args.get(name)
-    return one_line(value) if isinstance(value, str) else ""
+    return one_line(value, most) if isinstance(value, str) else ""
 
 
-def _texts(values: Any) -> list[str]:
-    return [one_line(v) for v in values if isinstance(v, str) and v.strip()] if isinstance(values, list) else []
+def _items(args: Mapping[str, Any], name: str) -> list[Any]:
+    value = args.get(name)
+    return value if isinstance(value, list) else []
+
+
+def _texts(args: Mapping[str, Any], name: str) -> list[str]:
+    return [one_line(v, 400) for v in _items(args, name) if isinstance(v, str) and v.strip()]
 
 
 def _among(args: Mapping[str, Any], name: str, known: Sequence[str]) -> list[str]:
-    return [v for v in dict.fromkeys(_texts(args.get(name))) if v in known]
+    return [v for v in dict.fromkeys(_texts(args, name)) if v in known]
