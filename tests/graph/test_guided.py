@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,50 @@ async def test_a_small_model_gets_through_one_step_at_a_time(tmp_path: Path) -> 
     assert free == [0, 1, 3, 4], "lost in planning and once more in the attempt; then guided to the end"
     sizes = [len(text_of(prompt)) for n, prompt in enumerate(model.prompts) if n not in free]
     assert max(sizes) < len(text_of(model.prompts[0])) / 2
+
+
+@pytest.mark.rule("D30", "D31")
+async def test_a_page_read_for_one_question_is_read_once_more_for_another_and_fetched_once(tmp_path: Path) -> None:
+    lit = "When was the Ortel lighthouse lit?"
+    found = {OBJECTIVE: HEIGHT, lit: "It was lit in 1911."}
+
+    def script(messages: list[BaseMessage], tools: list[dict[str, Any]]) -> AIMessage:
+        name, fields = tools[0]["function"]["name"], tools[0]["function"]["parameters"]["properties"]
+        prompt = text_of(messages[1:])
+        line = re.search(r"^Question: (?:\[q_\d+\] )?(.*)$", prompt, re.MULTILINE)
+        asked = line[1] if line and line[1] in found else OBJECTIVE
+        known = {"claim_ids": fields.get("claim_ids", {}).get("items", {}).get("enum", [])[:1]}
+        attack = {"if_wrong": "It is otherwise.", "query": "Ortel lighthouse disputed"}
+        said = {
+            "ask": {"questions": [OBJECTIVE, lit]},
+            "search": {"queries": ["Ortel lighthouse"]},
+            "read": {"numbers": fields.get("numbers", {}).get("items", {}).get("enum", [])},
+            "answer": {**known, "answer": found[asked], "answered": True, **attack},
+            "judge": {"evidence": "Nothing else was found.", "outcome": "survived"},
+            "conclude": {**known, "conclusion": HEIGHT, **attack},
+            "tell": {"sentences": [{"text": HEIGHT, **known}]},
+        }
+        if name == "notes_append":
+            claims = [{"source_id": "s_002", "quote": found[asked], "text": found[asked]}]
+            return turn(call(name, claims=claims, nothing_relevant=["s_001"]))
+        return turn(call(name, **said[name]))
+
+    web = FixtureWeb(PAGES)
+    context = Context(
+        model=ScriptedModel(script=script), evaluator=arms(), search=[FixtureSearch(PAGES)], fetcher=web,
+        home=str(tmp_path), min_sources=2, min_domains=2, guide_after=0,
+    )  # fmt: skip
+    result = await aresearch(f"{OBJECTIVE} {lit}", context=context)
+    r = result.research
+    assert result.status == "complete", result.report
+    answers = {q.question: q.answer for q in r.questions.values()}
+    assert answers[OBJECTIVE].startswith(HEIGHT)
+    assert answers[lit].startswith("It was lit in 1911.")
+    assert len(web.fetched) == len(PAGES)
+    again = [record for log in r.queries.values() for record in log if "read once more" in record.outcome]
+    assert {record.question_id for record in again} == {"q_003"}
+    notes = {s.id: s.note for s in r.sources.values()}
+    assert notes == {"s_001": "read, nothing relevant", "s_002": ""}
 
 
 @pytest.mark.rule("D4", "D55")

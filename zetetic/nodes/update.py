@@ -137,7 +137,7 @@ def _extraction(
     happened: list[ev.Event] = [ev.ExtractionTried(at=at, done=tuple(done), again=tuple(again))]
     after = fold(r, happened)
     for source in uncommitted(after, [i.source_id for i in items if i.key in done]):
-        happened.append(ev.SourceNoted(at=at, source_id=source.id, note="read, nothing relevant"))
+        happened.append(ev.SourceNoted(at=at, source_id=source.id, note=source.with_nothing()))
     return tuple(happened)
 
 

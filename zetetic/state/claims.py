@@ -13,7 +13,7 @@ from .frontier_commands import decide_reopen, spawn_question
 from .independence import common_origin, independent_support, origins
 from .quotes import number_stands_in
 from .research import Research, next_id
-from .values import Claim, ClaimKind, Contradiction, Frozen, Gap, Stance
+from .values import NOTHING_RELEVANT, Claim, ClaimKind, Contradiction, Evidence, Frozen, Gap, Stance
 from .wording import folded, one_line
 
 
@@ -106,6 +106,10 @@ def decide_append(
         seen[folded(claim.text)] = claim
         happened.append(ev.ClaimRecorded(at=at, claim=claim))
         said.append(f"recorded [{claim.id}] UNVERIFIED {one_line(claim.text, 160)} src: {entry.source_id}")
+    for source_id in dict.fromkeys(link.source_id for e in happened for link in _links(e)):
+        source = research.sources[source_id]
+        if source.without_nothing() != source.note:  # it was read for another question before
+            happened.append(ev.SourceNoted(at=at, source_id=source_id, note=source.without_nothing()))
     for text in dict.fromkeys(one_line(g) for g in gaps if g.strip()):
         if all(g.text != text for g in research.gaps):
             happened.append(ev.GapNoted(at=at, gap=Gap(text=text, question_id=question_id)))
@@ -114,13 +118,20 @@ def decide_append(
             said.append("that gap is noted already")
     for source_id in dict.fromkeys(nothing_relevant):
         if source_id in research.sources:
-            happened.append(ev.SourceNoted(at=at, source_id=source_id, note="read, nothing relevant"))
-            said.append(f"{source_id} read, nothing relevant")
+            note = research.sources[source_id].with_nothing()
+            happened.append(ev.SourceNoted(at=at, source_id=source_id, note=note))
+            said.append(f"{source_id} {NOTHING_RELEVANT}")
         else:
             wrong.append(f"There is no source {source_id!r}.")
     if not happened and not said:
         return refuse(*(wrong or ["Nothing was given: pass claims, datapoints, gaps or nothing_relevant."]))
     return Accepted(tuple(happened), "\n".join(said + [f"not recorded: {w}" for w in wrong]))
+
+
+def _links(event: ev.Event) -> tuple[Evidence, ...]:
+    if isinstance(event, ev.ClaimRecorded):
+        return event.claim.evidence
+    return (event.evidence,) if isinstance(event, ev.EvidenceAdded) else ()
 
 
 def _entry_fault(entry: Entry, seen: Mapping[str, Claim]) -> str:

@@ -19,15 +19,13 @@ from .frontier_commands import moved, returned, spawn_question
 from .gates import exploration_gate
 from .policy import parse_verdict, routing_of
 from .research import Research
-from .values import ROOT, Attempt, Evaluation, Gap, GateResult, RunStatus, Verdict
+from .values import NOTHING_RELEVANT, ROOT, Attempt, Evaluation, Gap, GateResult, RunStatus, Verdict
 from .wording import one_line
 
 RenderReport = Callable[[Research], str]
 Arm = Literal["judge", "verify", "critique", "completeness"]
 ARMS: tuple[Arm, ...] = ("judge", "verify", "critique", "completeness")
 UNAVAILABLE = "critique unavailable"
-NOTHING_RELEVANT = "read, nothing relevant"
-"""The note of a page that gave nothing (D30)."""
 CAN_COMPLETE = frozenset({"finalized", "frontier_exhausted"})
 """Reasons for which exploration may have ended in a run that is complete (D54)."""
 
@@ -340,7 +338,7 @@ def _read_so_far(research: Research, attempt: Attempt, room: int) -> str:
         cited = {link.source_id for c in research.claims_of(attempt.question_id) for link in c.evidence}
         pages = [s for s in pages if s.question_id == attempt.question_id or s.id in cited]
     counted = Counter("local documents" if s.domain.startswith("local:") else s.domain for s in pages)
-    barren = Counter(s.domain for s in pages if s.note == NOTHING_RELEVANT)
+    barren = Counter(s.domain for s in pages if NOTHING_RELEVANT in s.note)
     told = [
         f"{domain} ({count} {'page' if count == 1 else 'pages'}"
         + (f", nothing relevant in {barren[domain]})" if barren[domain] else ")")

@@ -240,13 +240,17 @@ def _challenge_step(r: Research, challenge: Challenge) -> Step:
 
 
 def _unread(r: Research, log: list[QueryRecord]) -> tuple[str, ...]:
-    """What the last search found and nobody read, if nothing was read since it."""
+    """What the last search found and nobody read for its question, if nothing was read since it."""
     at = max((n for n, record in enumerate(log) if record.tool == "web_search"), default=-1)
     if at < 0 or any(record.tool == "fetch_page" for record in log[at:]):
         return ()
-    known = {url for s in r.sources.values() for url in (s.url, s.final_url, s.canonical)} | r.bad_urls.keys()
-    known |= {record.query for record in r.all_queries() if record.tool == "fetch_page"}
-    return tuple(url for url in dict.fromkeys(log[at].urls) if url not in known)[: r.thresholds.search_limit]
+    asked_for = {log[at].question_id} if log[at].question_id != ROOT else r.questions.keys()  # the objective has all
+    own = [s for s in r.sources.values() if s.question_id in asked_for]
+    read = {url for s in own for url in (s.url, s.final_url, s.canonical)}
+    read |= {x.query for x in r.all_queries() if x.tool == "fetch_page" and x.question_id in asked_for}
+    return tuple(url for url in dict.fromkeys(log[at].urls) if url not in read and url not in r.bad_urls)[
+        : r.thresholds.search_limit
+    ]
 
 
 def _asked(r: Research, where: str, query: str) -> bool:

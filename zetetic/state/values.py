@@ -66,6 +66,8 @@ SearchOutcome = Literal["ok", "no_results", "not_configured", "unknown", "quota"
 TERMINAL: frozenset[QuestionStatus] = frozenset({"resolved", "unresolvable", "pruned"})
 OPEN: frozenset[QuestionStatus] = frozenset({"pending", "in_progress", "blocked"})
 ROOT = "q_001"
+NOTHING_RELEVANT = "read, nothing relevant"
+"""The note of a source that was read and gave nothing (D30)."""
 
 
 class Frozen(BaseModel):
@@ -140,6 +142,14 @@ class Source(Frozen):
     location: str = ""
     question_id: str = ""
     at: datetime
+
+    def with_nothing(self) -> str:
+        """The note with this, that it was read and gave nothing (D30)."""
+        return "; ".join(dict.fromkeys([*filter(None, self.note.split("; ")), NOTHING_RELEVANT]))
+
+    def without_nothing(self) -> str:
+        """The note without that."""
+        return "; ".join(part for part in self.note.split("; ") if part != NOTHING_RELEVANT)
 
 
 class Evidence(Frozen):

@@ -24,18 +24,16 @@ from zetetic.state.anchoring import without_citations
 from zetetic.state.challenges import SEARCHED, where_logged
 from zetetic.state.evolve import evolve
 from zetetic.state.frontier import tried
+from zetetic.state.guiding import is_guided
 from zetetic.state.independence import sketch_similarity
 from zetetic.state.research import Research, next_id
-from zetetic.state.values import PendingExtraction, QueryRecord, SearchOutcome, Source
+from zetetic.state.values import NOTHING_RELEVANT, PendingExtraction, QueryRecord, SearchOutcome, Source
 from zetetic.state.wording import folded, one_line
 
 from . import schemas as s
 from .text import fenced, flat, hits_text, neutral
 
 _SEARCH_MARKS = re.compile(r'["“”„«»+#*:]|(?<!\S)-(?=\S)')
-
-
-NOTHING_RELEVANT = "read, nothing relevant"
 
 
 class PageRead(BaseModel):
@@ -270,6 +268,8 @@ def observed(
         elif result.shown:
             told[result.call_id] = _shown(research, result, add, at)
         elif result.seen:
+            if is_guided(research):  # it was read for another question, by a reader that looks for one thing at a time
+                add(_log(research, result, f"{result.seen}, read once more for this question", "ok", at))
             told[result.call_id] = f"{result.seen} is this page and was read already; its claims stand in the notes."
     return tuple(happened), told
 
