@@ -199,7 +199,7 @@ async def test_a_page_read_for_one_question_is_read_once_more_for_another_and_fe
     again = [record for log in r.queries.values() for record in log if "read once more" in record.outcome]
     assert {record.question_id for record in again} == {"q_003"}
     notes = {s.id: s.note for s in r.sources.values()}
-    assert notes == {"s_001": "read, nothing relevant", "s_002": ""}
+    assert notes == {"s_001": "", "s_002": "read, nothing relevant"}
 
 
 @pytest.mark.rule("D4", "D55")

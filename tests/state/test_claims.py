@@ -400,3 +400,31 @@ def test_evidence_only_accumulates() -> None:
     run.do(decide_retract, claim, "misread")
     assert len(run.research.claims[claim].evidence) == 2
     assert not [e for e in run.events if isinstance(e, ev.UrlRejected)]
+
+
+@pytest.mark.rule("D30", "D31")
+def test_what_gave_a_finding_is_not_noted_as_without_any() -> None:
+    run = Run()
+    run.add()
+    run.turn()
+    source, other = run.source("The plant gives 240 MW."), run.source("Nothing on it here.")
+    given = {"pages": run.pages, "question_id": "q_002"}
+    run.do(decide_append, [], [], [source, other], **given)
+    assert [run.research.sources[s].note for s in (source, other)] == ["read, nothing relevant"] * 2
+    entry = Entry(text="The plant gives 240 MW.", quote="The plant gives 240 MW.", source_id=source)
+    said = run.do(decide_append, [entry], [], [source], **given)
+    assert f"not recorded: {source} gave a finding" in said
+    assert [run.research.sources[s].note for s in (source, other)] == ["", "read, nothing relevant"]
+
+
+@pytest.mark.rule("D31")
+def test_the_same_words_from_another_source_need_a_quote_that_says_so() -> None:
+    run = Run()
+    run.add()
+    run.turn()
+    first, other = run.source("The plant gives 240 MW."), run.source("Visitors come by boat in summer.")
+    given = {"pages": run.pages, "question_id": "q_002"}
+    entry = Entry(text="The plant gives 240 MW.", quote="The plant gives 240 MW.", source_id=first)
+    run.do(decide_append, [entry], **given)
+    twin = entry.model_copy(update={"quote": "Visitors come by boat in summer.", "source_id": other})
+    assert "does not stand in its quote" in run.refused(decide_append, [twin], **given)

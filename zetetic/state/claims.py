@@ -106,7 +106,8 @@ def decide_append(
         seen[folded(claim.text)] = claim
         happened.append(ev.ClaimRecorded(at=at, claim=claim))
         said.append(f"recorded [{claim.id}] UNVERIFIED {one_line(claim.text, 160)} src: {entry.source_id}")
-    for source_id in dict.fromkeys(link.source_id for e in happened for link in _links(e)):
+    gave = dict.fromkeys(link.source_id for e in happened for link in _links(e))
+    for source_id in gave:
         source = research.sources[source_id]
         if source.without_nothing() != source.note:  # it was read for another question before
             happened.append(ev.SourceNoted(at=at, source_id=source_id, note=source.without_nothing()))
@@ -117,7 +118,9 @@ def decide_append(
         else:
             said.append("that gap is noted already")
     for source_id in dict.fromkeys(nothing_relevant):
-        if source_id in research.sources:
+        if source_id in gave:
+            wrong.append(f"{source_id} gave a finding, so that it is not noted as without any.")
+        elif source_id in research.sources:
             note = research.sources[source_id].with_nothing()
             happened.append(ev.SourceNoted(at=at, source_id=source_id, note=note))
             said.append(f"{source_id} {NOTHING_RELEVANT}")
