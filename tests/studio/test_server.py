@@ -49,8 +49,9 @@ def environment(home: Path) -> dict[str, str]:
 class Server:
     """The address of a running server, and JSON to and from it."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, process: subprocess.Popen[bytes]) -> None:
         self.url = f"http://127.0.0.1:{port}"
+        self.process = process
 
     def ask(self, method: str, path: str, body: Any = None, seconds: float = 10.0) -> Any:
         data = None if body is None else json.dumps(body).encode()
@@ -91,7 +92,7 @@ def serving(home: Path, *, source: Path = ROOT / "langgraph.json", **more: str) 
         ) as process,
     ):
         try:
-            running = Server(port)
+            running = Server(port, process)
             until = time.monotonic() + START_SECONDS
             while True:
                 try:
