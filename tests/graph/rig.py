@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import Field
 
-from zetetic import Context, ResearchResult, aresearch
+from zetetic import Context, ResearchResult, aresearch, open_store
 from zetetic.testing import FixturePage, FixtureSearch, FixtureWeb, ScriptedModel, call, turn
 
 OBJECTIVE = "How tall is the Ortel lighthouse?"
@@ -259,6 +259,16 @@ class Rig:
 
     async def research(self, objective: str = OBJECTIVE, **bounds: Any) -> ResearchResult:
         return await aresearch(objective, context=self.context(**bounds))
+
+
+async def anchored(result: ResearchResult, context: Context) -> None:
+    """Every quote of the run stands in the page that it names."""
+    async with open_store(context) as store:
+        for claim in result.research.claims.values():
+            for link in claim.evidence:
+                page = await store.page(link.sha256)
+                assert page is not None
+                assert page.text[link.start : link.end].strip()
 
 
 async def buried() -> None:

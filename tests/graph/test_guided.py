@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from graph.rig import ARM_TOOLS, OBJECTIVE, PAGES, Rig, arms, text_of, whole, worker
+from graph.rig import ARM_TOOLS, OBJECTIVE, PAGES, Rig, anchored, arms, text_of, whole, worker
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage
-from state.build import Run
+from state.test_guiding import rivals
 
-from zetetic import Context, ResearchResult, aresearch, open_store
+from zetetic import Context, ResearchResult, aresearch
 from zetetic.nodes.guided import NAMES, meant
 from zetetic.state.guiding import Step
 from zetetic.testing import (
@@ -63,12 +63,7 @@ async def kept_to_its_rules(result: ResearchResult, context: Context) -> None:
     """It ended as a rule says, and every quote stands in its page."""
     assert result.status in ENDS
     assert result.report or result.status == "blocked"
-    async with open_store(context) as store:
-        for claim in result.research.claims.values():
-            for link in claim.evidence:
-                page = await store.page(link.sha256)
-                assert page is not None
-                assert page.text[link.start : link.end].strip()
+    await anchored(result, context)
 
 
 def context_of(home: Path, server: ChatCompletionsServer, **bounds: Any) -> Context:
@@ -256,13 +251,7 @@ ASKED = ("questions", "search", "pages", "answer", "verdict", "conclusion", "rep
 )
 @pytest.mark.rule("D36", "D44")
 def test_whatever_a_server_lets_through_becomes_well_formed_calls_or_none(kind: Any, args: dict[str, Any]) -> None:
-    run = Run(guide_after=0)
-    run.add()
-    run.turn()
-    for text in ("The plant gives 42 megawatts.", "The plant gives 40 megawatts."):
-        run.claim(text)
-    run.challenge("question_answer", "q_002", target_text="It gives 42 megawatts [c_001].")
-    run.run_challenge("ch_001")
+    run = rivals()
     step = Step(kind=kind, urls=("https://a.org", "https://b.org"), claim_ids=("c_001", "c_002"), challenge_id="ch_001")
     for name, given_args in meant(run.research, step, args, run.now):
         assert not isinstance(read_args(name, given_args), str), (name, given_args)

@@ -24,6 +24,18 @@ def due(run: Run) -> Step:
     return step
 
 
+def rivals() -> Run:
+    """A question with two claims, of which one carries the answer that was challenged and its query run."""
+    run = Run(guide_after=0)
+    run.add()
+    run.turn()
+    for text in ("The plant gives 42 megawatts.", "The plant gives 40 megawatts."):
+        run.claim(text)
+    run.challenge("question_answer", "q_002", target_text="It gives 42 megawatts [c_001].")
+    run.run_challenge("ch_001")
+    return run
+
+
 @pytest.mark.rule("D4", "D55")
 def test_turns_of_which_nothing_came_are_counted_in_a_row() -> None:
     run = Run(guide_after=2)
@@ -110,13 +122,7 @@ def test_what_leaves_no_choice_is_done_without_asking() -> None:
 
 @pytest.mark.rule("D38")
 def test_only_a_claim_that_the_answer_does_not_rest_on_can_speak_against_it() -> None:
-    run = Run(guide_after=0)
-    run.add()
-    run.turn()
-    for text in ("The plant gives 42 megawatts.", "The plant gives 40 megawatts."):
-        run.claim(text)
-    run.challenge("question_answer", "q_002", target_text="It gives 42 megawatts [c_001].")
-    run.run_challenge("ch_001")
+    run = rivals()
     assert due(run).claim_ids == ("c_002",)
 
 
