@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from zetetic.state.citations import (
     Section,
     cited_claims,
     cited_ids,
+    cited_sentences,
     split_sentences,
     strip_bibliography,
-    without_citations,
 )
 from zetetic.state.research import Research
 from zetetic.state.values import Claim, Question
@@ -67,19 +67,14 @@ def _answer(research: Research, question: Question) -> str:
         return ""
     if cited_claims(question.answer):
         return " ".join(question.answer.split())
-    return _cited(question.answer, ids)
+    return cited_sentences(question.answer, ids)
 
 
 def _claim(claim: Claim, told: set[str]) -> str:
     if claim.id in told:
         return ""
     told.add(claim.id)
-    return _cited(without_citations(claim.text), [claim.id])
-
-
-def _cited(text: str, ids: Iterable[str]) -> str:
-    citation = f"[{', '.join(ids)}]"
-    return " ".join(f"{sentence} {citation}" for sentence in split_sentences(text.replace("|", "/")))
+    return cited_sentences(claim.text, [claim.id])
 
 
 _ITEM = re.compile(r"\s*(?:>\s*)*(?:[-*+•]|\(?\d{1,3}[.)])\s+|\s*(?:>\s*)+")

@@ -32,7 +32,7 @@ from .context import Context
 from .guided import anchored, meant, reading_tool, step_tool
 from .guided_prompts import GUIDED_EXTRACT_SYSTEM, GUIDED_SYSTEM, guided_text
 from .keys import step_key, task_key
-from .past_turns import read_results, result_texts, turn_messages
+from .past_turns import is_refusal, read_results, result_texts, turn_messages
 from .prompts import SYSTEM, base_text, now_text, since_part, since_text, task_text
 from .small_prompts import (
     CONSOLIDATE_SYSTEM,
@@ -156,7 +156,7 @@ async def _step_by_step(
         for result in await read_results(bench, turn)
         for hit in (result.search.hits if result.search is not None else ())
     }
-    refused = [text for text in (await result_texts(bench, window[-1])).values() if _is_refusal(text)] if window else []
+    refused = [text for text in (await result_texts(bench, window[-1])).values() if is_refusal(text)] if window else []
     tool = step_tool(step)
     asked = _stepwise(r, GUIDED_SYSTEM, lambda now: guided_text(now, step, hits, refused))
     answer = await _ask_small(bench, r, key, "worker", asked, [tool], until, choice=tool["function"]["name"])
@@ -272,10 +272,6 @@ async def _in_parts(bench: Workbench, r: Research, key: str, step_key: str, char
 def _call_id(key: str, number: int) -> str:
     """The id of a call that no model gave one, the same at a replay."""
     return f"call_{hashlib.sha256(key.encode()).hexdigest()[:12]}_{number}"
-
-
-def _is_refusal(text: str) -> bool:
-    return text.startswith("Refused") or "was not executed" in text
 
 
 def _split(key: str, items: tuple[PendingExtraction, ...], at: datetime) -> Callable[[Research], Decision]:

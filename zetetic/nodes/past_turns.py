@@ -56,3 +56,8 @@ async def read_results(bench: Workbench, turn: TurnKeys) -> list[ReadResult]:
         return []
     stored = await bench.store.effects(turn.act)
     return [ReadResult.model_validate_json(s.payload) for s in stored.values() if s.payload]
+
+
+def is_refusal(text: str) -> bool:
+    """Whether what the model was told of a call says that nothing was done."""
+    return text.startswith(("Refused", "Not executed")) or "was not executed" in text

@@ -22,7 +22,7 @@ from .channels import Channels, TurnKeys
 from .context import Context
 from .decide import OVER_BUDGET
 from .keys import step_key, task_key
-from .past_turns import kept_answer, read_results, result_texts
+from .past_turns import is_refusal, kept_answer, read_results, result_texts
 from .workbench import Workbench, bench_of
 
 
@@ -117,19 +117,14 @@ def all_failed(calls: list[dict[str, Any]], results: list[ReadResult], told: Map
 def came_to_nothing(calls: list[dict[str, Any]], results: list[ReadResult], told: Mapping[str, str]) -> bool:
     """Whether a turn changed nothing: no call, or all of them refused or mere looks at what is known."""
     refused = {x.call_id for x in results if x.refused or x.seen}
-    return all(
-        c["id"] in refused
-        or c["name"] in VIEW_TOOLS
-        or told.get(c["id"], "").startswith(("Refused", "Not executed", f"{c['name']} was not executed"))
-        for c in calls
-    )
+    return all(c["id"] in refused or c["name"] in VIEW_TOOLS or is_refusal(told.get(c["id"], "")) for c in calls)
 
 
 def _extraction(
     r: Research, shown: list[str], names: list[str], told: dict[str, str], at: datetime
 ) -> tuple[ev.Event, ...]:
     """Which texts are read now; a page that gave nothing is recorded as read (D30)."""
-    taken = any(not text.startswith("Refused") and "was not executed" not in text for text in told.values())
+    taken = any(not is_refusal(text) for text in told.values())
     answered = bool(names) and taken
     items = [item for item in r.pending if item.key in shown]
     done = [i.key for i in items if answered or i.tries + 1 >= r.thresholds.extraction_turns]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -451,8 +451,3 @@ def uncommitted(research: Research, source_ids: Sequence[str]) -> tuple[Source, 
         if source is not None and source.sha256 and not read and source_id not in used | waiting:
             found.append(source)
     return tuple(found)
-
-
-def page_texts(texts: Mapping[str, str], research: Research) -> dict[str, str]:
-    """Stored texts by source id, from texts by hash."""
-    return {s.id: texts[s.sha256] for s in research.sources.values() if s.sha256 in texts}
