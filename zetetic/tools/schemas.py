@@ -6,7 +6,7 @@ import json
 from functools import cache
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from zetetic.state.frontier_commands import MAX_CRITERIA, MIN_CRITERIA
 from zetetic.state.values import Outcome, QuestionKind, Stance, Strategy, TargetType
@@ -381,9 +381,3 @@ def read_args(name: str, args: dict[str, Any], schema: type[Args] | None = None)
             faults.append(f"{place}: {fault['msg'].removeprefix('Value error, ')}")
         known = ", ".join(model.model_fields)
         return f"{name} was not executed: {'; '.join(faults)}. Its arguments are {known}."
-
-
-def forced(name: str, doc: str, **fields: Any) -> tuple[str, type[Args]]:
-    """A tool of one stage or arm alone, outside the common list."""
-    model = create_model(name, __base__=Args, __doc__=doc, **fields)
-    return name, model
