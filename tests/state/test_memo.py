@@ -1,5 +1,7 @@
 """What is remembered of a frozen value is what the function would give, and never another value's."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,3 +35,15 @@ def test_no_value_gets_what_another_had_however_many_come_and_go(numbers: list[i
         assert remembered(value) == number
         del value
     assert len(remembered._kept) <= kept
+
+
+def test_threads_may_share_one() -> None:
+    """A store decides in a thread while prompts are written in another."""
+    remembered = ByIdentity(lambda value: value.number, 3)
+    values = [Value(n) for n in range(50)]
+
+    def asked(start: int) -> bool:
+        return all(remembered(values[(start + n) % 50]) == (start + n) % 50 for n in range(5000))
+
+    with ThreadPoolExecutor(4) as threads:
+        assert all(threads.map(asked, range(0, 40, 10)))

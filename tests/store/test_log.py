@@ -137,8 +137,8 @@ async def test_a_load_reads_no_more_events_in_a_long_run(
     read: list[int] = []
     entries = Log.entries
 
-    async def counted(self: Log, *arguments: object) -> list[object]:
-        found = await entries(self, *arguments)
+    def counted(self: Log, *arguments: object) -> list[object]:
+        found = entries(self, *arguments)
         read.append(len(found))
         return found
 
@@ -169,8 +169,8 @@ async def test_the_writer_that_comes_second_decides_again(store: Store, monkeypa
     at_head = Log.at_head
     stale = [old, old]
 
-    async def sometimes_stale(self: Log, connection: object, run_id: str) -> Research:
-        return stale.pop() if stale else await at_head(self, connection, run_id)
+    def sometimes_stale(self: Log, connection: object, run_id: str) -> Research:
+        return stale.pop() if stale else at_head(self, connection, run_id)
 
     monkeypatch.setattr(Log, "at_head", sometimes_stale)
     seen: list[int] = []
@@ -183,7 +183,7 @@ async def test_the_writer_that_comes_second_decides_again(store: Store, monkeypa
     assert seen == [0, 0, 5]
     assert (done.research.version, done.research.usage.input_tokens) == (3, 6)
 
-    monkeypatch.setattr(Log, "at_head", lambda *_: asyncio.sleep(0, old))
+    monkeypatch.setattr(Log, "at_head", lambda *_: old)
     with pytest.raises(StoreError, match="8 times in a row"):
         await store.execute(RUN, decide)
 

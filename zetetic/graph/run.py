@@ -178,7 +178,7 @@ async def drive(
 async def _tell(bench: Workbench, run_id: str, chunk: Any, progress: Progress) -> None:
     for node, update in chunk.items():
         if node in TURN_ENDS and isinstance(update, dict):
-            progress(update, await bench.store.load(run_id))
+            progress(update, await bench.store.load(run_id, at_least=0))
 
 
 async def _stopped(bench: Workbench, run_id: str) -> ResearchResult:

@@ -21,7 +21,7 @@ from .channels import Channels
 from .context import Context
 from .keys import step_key, task_key
 from .past_turns import kept_answer
-from .workbench import Workbench, bench_of
+from .workbench import Workbench, bench_of, known
 
 
 async def act(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
@@ -34,12 +34,12 @@ async def act(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
     key = task_key(runtime)
     kept = await kept_answer(bench, turn.answer)
     worker = channels.get("worker") or ""
-    r = await bench.store.load(run_id, worker=worker)
+    r = await known(bench, channels)
     done = await bench.store.effects(key)
     calls = kept["calls"][: r.thresholds.max_calls_per_turn]
-    for extra in kept["calls"][r.thresholds.max_calls_per_turn :]:
-        text = f"Not executed: at most {r.thresholds.max_calls_per_turn} calls are executed in one turn."
-        await bench.store.put_effect(run_id, key, extra["id"], text)
+    too_many = f"Not executed: at most {r.thresholds.max_calls_per_turn} calls are executed in one turn."
+    untold = {extra["id"]: (too_many, "") for extra in kept["calls"][r.thresholds.max_calls_per_turn :]}
+    await bench.store.put_effects(run_id, key, untold)
     reads = [call for call in calls if call["name"] in READS and call["id"] not in done]
     first: dict[str, str] = {}
     again = []
@@ -47,9 +47,8 @@ async def act(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
         if call["name"] in READS:
             again += [call] if first.setdefault(_what(bench, call), call["id"]) != call["id"] else []
     await asyncio.gather(*(_read(bench, r, key, call) for call in reads if call not in again))
-    for call in again:
-        text = f"Not executed: the same as {call['name']} before it in this answer; its result stands there."
-        await bench.store.put_effect(run_id, key, call["id"], text)
+    same = "Not executed: the same as {} before it in this answer; its result stands there."
+    await bench.store.put_effects(run_id, key, {call["id"]: (same.format(call["name"]), "") for call in again})
     for call in calls:
         if call["name"] not in READS and call["id"] not in done:
             await _decide(bench, run_id, key, call, step_key(runtime), worker)
@@ -74,7 +73,7 @@ async def _decide(bench: Workbench, run_id: str, key: str, call: dict[str, Any],
     if isinstance(args, str):
         await bench.store.put_effect(run_id, key, call_id, args)
         return
-    r = await bench.store.load(run_id, worker=worker)
+    r = await bench.store.load(run_id, worker=worker, at_least=0)
     pages: dict[str, str] = {}
     for source_id in quoted_sources(args):
         source = r.sources.get(source_id)

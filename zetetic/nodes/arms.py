@@ -22,7 +22,7 @@ from .asking import ask
 from .channels import Channels
 from .context import Context
 from .keys import task_key
-from .workbench import Workbench, bench_of
+from .workbench import Workbench, bench_of, known
 
 T = TypeVar("T")
 
@@ -94,7 +94,7 @@ async def run_arm(
 ) -> dict[str, Any]:
     """Runs one arm within its time; whatever happens, the run goes on with the conservative value (A9, A21)."""
     bench = await bench_of(runtime)
-    r = await bench.store.load(channels["run_id"], worker=channels.get("worker") or "")
+    r = await known(bench, channels)
     attempt = r.attempt
     if attempt is None:
         return {}

@@ -43,7 +43,7 @@ from .small_prompts import (
     section_text,
 )
 from .windows import Prompt, Role, part_chars, smaller
-from .workbench import Workbench, bench_of
+from .workbench import Workbench, bench_of, known
 
 OVER_BUDGET = "budget"
 EXTRACT_TOOLS = ("notes_append",)
@@ -64,7 +64,7 @@ async def decide(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any
     It is cut off when the attempt's time or the ceiling's part is up, which is no provider's trouble (A21).
     """
     bench = await bench_of(runtime)
-    r = await bench.store.load(channels["run_id"], worker=channels.get("worker") or "")
+    r = await known(bench, channels)
     key = task_key(runtime)
     seconds = work_seconds(r, bench.clock())
     until = asyncio.get_running_loop().time() + seconds

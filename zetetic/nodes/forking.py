@@ -43,7 +43,7 @@ def rooted(node: Node, *, beside_others: bool = False) -> Node:
             await let_go(bench, runtime)
         run_id = update.get("run_id") or channels.get("run_id") or ""
         if run_id and not beside_others and "log_head" not in update:
-            update["log_head"] = await bench.store.head(run_id)
+            update["log_head"] = (await bench.store.load(run_id, at_least=0)).version
         return update
 
     return run

@@ -63,12 +63,14 @@ async def observe(channels: Channels, runtime: Runtime[Context]) -> dict[str, An
         reason="observe",
     )
     noted = json.loads(done.text)
+    said: dict[str, tuple[str, str]] = {}
     for result in results:
         text = noted["told"].get(result.call_id, "")
         if result.page is not None and text.endswith("\n@text"):
             source_id = noted["sources"].get(result.page.sha256, "")
             text = with_text(text, source_id, texts.get(result.page.sha256, ""))
-        await bench.store.put_effect(run_id, key, result.call_id, text)
+        said[result.call_id] = text, ""
+    await bench.store.put_effects(run_id, key, said)
     return {"turn": turn.model_copy(update={"observe": key})}
 
 
@@ -76,7 +78,7 @@ async def _texts(bench: Workbench, run_id: str, results: list[ReadResult]) -> di
     """The texts of the pages that were read, by their hash."""
     hashes = [x.page.sha256 for x in results if x.page is not None]
     if seen := {x.seen for x in results if x.seen}:
-        sources = (await bench.store.load(run_id)).sources
+        sources = (await bench.store.load(run_id, at_least=0)).sources
         hashes += [sources[source_id].sha256 for source_id in seen if source_id in sources]
     texts: dict[str, str] = {}
     for sha256 in hashes:

@@ -49,7 +49,7 @@ from .simple_prompt import (
 )
 from .state import open_run, take_directives
 from .update import account_of, all_failed
-from .workbench import Workbench, bench_of
+from .workbench import Workbench, bench_of, known
 
 SMALLER_STEPS = 4
 """How often the list of messages is halved where a model's window does not hold it."""
@@ -115,7 +115,7 @@ def decide_simple_turn(r: Research, answered: int, bench: Workbench, at: datetim
 async def decide(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
     """One model call with the whole list of messages; a provider's trouble is a value that the turn carries on."""
     bench = await bench_of(runtime)
-    r = await bench.store.load(channels["run_id"])
+    r = await known(bench, channels)
     key = task_key(runtime)
     seconds = work_seconds(r, bench.clock())
     until = asyncio.get_running_loop().time() + seconds
@@ -291,6 +291,7 @@ async def _tell(
     bench: Workbench, r: Research, key: str, results: Sequence[ReadResult], noted: Mapping[str, Mapping[str, str]]
 ) -> None:
     """Stores what the model is told of each reading: a page's text in place of a word about its extraction."""
+    said: dict[str, tuple[str, str]] = {}
     for result in results:
         text = noted["told"].get(result.call_id, "")
         if result.seen:
@@ -299,12 +300,13 @@ async def _tell(
             source = r.sources.get(noted["sources"].get(result.page.sha256, ""))
             page = await bench.store.page(result.page.sha256)
             text = page_text(r, source, page.text) if source is not None and page is not None else ELSEWHERE
-        await bench.store.put_effect(r.run_id, key, result.call_id, text)
+        said[result.call_id] = text, ""
+    await bench.store.put_effects(r.run_id, key, said)
 
 
 async def report(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
     """The end: the run folder, and what the graph gives."""
     bench = await bench_of(runtime)
-    r = await bench.store.load(channels["run_id"])
+    r = await known(bench, channels)
     await write_folder(bench, r)
     return {"next": "end", "log_head": r.version} | outputs(r, bench)

@@ -78,12 +78,11 @@ async def _begin(
         return decide_turn(r, at=bench.clock(), render=render_report, fleet=fleet)
 
     until = asyncio.get_running_loop().time() + WAIT_SECONDS
-    while asyncio.get_running_loop().time() < until:
-        seen = await bench.store.load(run_id, worker=worker)
-        if not is_shared(seen) or decided(seen).message != WAIT:
-            break
+    seen = await bench.store.load(run_id, worker=worker, at_least=0)
+    while is_shared(seen) and decided(seen).message == WAIT and asyncio.get_running_loop().time() < until:
         await free_the_gone(bench, seen)
         await asyncio.sleep(POLL_SECONDS)
+        seen = await bench.store.load(run_id, worker=worker)
     done = await bench.store.execute(
         run_id, decided, effect=(task_key(runtime), "state"), worker=worker, step_key=step_key(runtime), reason="state"
     )
@@ -144,7 +143,7 @@ async def open_run(channels: Channels, runtime: Runtime[Context], bench: Workben
     known = channels.get("run_id") or ""
     fresh_message = bool(text) and heard != (channels.get("heard") or "")
     if known and not objective and not fresh_message and await bench.store.exists(known):
-        _must_be((await bench.store.load(known)).loop, loop, f"The run {known} is of")
+        _must_be((await bench.store.load(known, at_least=0)).loop, loop, f"The run {known} is of")
         return {}
     _must_be(bench.context.loop, loop, "The context asks for")
     objective = objective or text

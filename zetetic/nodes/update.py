@@ -23,7 +23,7 @@ from .context import Context
 from .decide import OVER_BUDGET
 from .keys import step_key, task_key
 from .past_turns import is_refusal, kept_answer, read_results, result_texts
-from .workbench import Workbench, bench_of
+from .workbench import Workbench, bench_of, known
 
 
 async def update(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]:
@@ -150,7 +150,7 @@ async def _window(bench: Workbench, channels: Channels, turn: TurnKeys, stage: s
     window = list(channels.get("window") or [])
     if turn.answer and stage not in ("extracting", "consolidating"):
         window.append(turn)
-    r = await bench.store.load(channels["run_id"], worker=channels.get("worker") or "")
+    r = await known(bench, channels)
     t = r.thresholds
     if len(window) <= t.keep_turns:
         return window, []

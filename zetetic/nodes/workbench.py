@@ -22,10 +22,12 @@ from zetetic.sources.documents import by_reason
 from zetetic.sources.providers import KNOWN, ApiProvider, UnknownProvider, adapted, make_provider
 from zetetic.sources.tables import MISSING, Tables
 from zetetic.sources.web import CombinedFetcher, WebFetcher
+from zetetic.state.research import Research
 from zetetic.state.thresholds import Thresholds
 from zetetic.state.values import Holdings
 from zetetic.store import Store
 
+from .channels import Channels
 from .context import Context
 from .found_texts import FoundTexts
 from .holds import Hold
@@ -296,6 +298,13 @@ async def workbench(context: Context) -> AsyncIterator[Workbench]:
 def recursion_limit(thresholds: Thresholds) -> int:
     """Supersteps a run can take at most: five a turn, three an evaluation, and some for starts and ends."""
     return thresholds.max_turns * 6 + thresholds.max_iterations * 3 + 50
+
+
+async def known(bench: Workbench, channels: Channels) -> Research:
+    """The research that this step's worker works on. One in memory that holds all that the last step knew will do: what
+    is decided is decided anew on the log's head, in the transaction that writes it."""
+    worker, seen = channels.get("worker") or "", channels.get("log_head") or 0
+    return await bench.store.load(channels["run_id"], worker=worker, at_least=seen)
 
 
 async def bench_of(runtime: Runtime[Context]) -> Workbench:

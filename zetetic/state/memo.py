@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 A = TypeVar("A")
@@ -31,6 +32,7 @@ class ByIdentity(Generic[A, B]):
             return known[1]
         made = self._function(value)
         while len(self._kept) >= self._most:
-            self._kept.pop(next(iter(self._kept)), None)
+            with suppress(RuntimeError, StopIteration):  # another thread was at it
+                self._kept.pop(next(iter(self._kept)), None)
         self._kept[id(value)] = (value, made)
         return made

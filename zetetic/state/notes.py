@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from datetime import datetime
 from typing import Annotated
 
 from pydantic import Field, ValidationError
@@ -107,20 +106,17 @@ class Notes(Frozen):
 
 
 def notes_of(research: Research) -> Notes:
-    """The notes of a research. Unresolvable questions and a breaker are gaps (D21, D46)."""
+    """The notes of a research."""
     claims = [c for c in research.claims.values() if c.kind == "claim"]
-    pairs = [
-        ContradictionLine(claim_id=p.claim_id, other_id=p.other_id, question_id=p.question_id or None)
-        for p in research.contradictions
-    ]
+    fallen = (claim_line(c) for c in claims if c.status in ("REFUTED", "RETRACTED"))
     return Notes(
         objective=research.objective,
         verified=tuple(claim_line(c) for c in claims if c.status == "VERIFIED"),
         unverified=tuple(claim_line(c) for c in claims if c.status == "UNVERIFIED"),
-        contradictions=(*pairs, *(claim_line(c) for c in claims if c.status in ("REFUTED", "RETRACTED"))),
+        contradictions=(*pair_lines(research), *fallen),
         datapoints=tuple(datapoint_line(c) for c in research.claims.values() if c.kind == "datapoint"),
         sources=tuple(_source_line(s) for s in research.sources.values()),
-        gaps=tuple(line for _, line in _gaps(research)),
+        gaps=tuple(gap_lines(research)),
         scratch=scratch_text(research),
     )
 
@@ -157,24 +153,41 @@ def _line_of_source(source: Source) -> SourceLine:
     return SourceLine(id=source.id, url=source.url, title=source.title, domain=source.domain, note=note)
 
 
+def _written_claim(claim: Claim) -> ClaimLine | DatapointLine:
+    return _datapoint_line(claim) if claim.kind == "datapoint" else _claim_line(claim)
+
+
 claim_line = ByIdentity(_claim_line)
 datapoint_line = ByIdentity(_datapoint_line)
 _source_line = ByIdentity(_line_of_source)
 
 
-def _gaps(research: Research) -> list[tuple[datetime | None, GapLine]]:
-    """Gap lines, with their time where it is known."""
-    found: list[tuple[datetime | None, GapLine]] = [
-        (q.updated_at, GapLine(question_id=q.id, kind="unresolvable", text=q.answer or q.partial))
+def record_line(record: Claim | Source) -> ClaimLine | DatapointLine | SourceLine:
+    """A record's line; for whoever keeps what is made of it, and not the line."""
+    return _line_of_source(record) if isinstance(record, Source) else _written_claim(record)
+
+
+def pair_lines(research: Research) -> list[ContradictionLine]:
+    """The contradictions."""
+    return [
+        ContradictionLine(claim_id=p.claim_id, other_id=p.other_id, question_id=p.question_id or None)
+        for p in research.contradictions
+    ]
+
+
+def gap_lines(research: Research) -> list[GapLine]:
+    """The gaps. Unresolvable questions and a breaker are some (D21, D46)."""
+    found = [
+        GapLine(question_id=q.id, kind="unresolvable", text=q.answer or q.partial)
         for q in research.questions.values()
         if q.status == "unresolvable"
     ]
-    found += [(None, GapLine(question_id=g.question_id or None, text=g.text)) for g in research.gaps]
+    found += [GapLine(question_id=g.question_id or None, text=g.text) for g in research.gaps]
     reason = cut_short(research)
     if reason and research.phase == "synthesis":
         detail = f": {research.stop_detail}" if research.stop_detail else ""
-        found.append((None, GapLine(kind="breaker", text=f"exploration was cut short by {reason}{detail}")))
-        found += [(None, GapLine(question_id=q.id, kind=q.status, text=q.question)) for q in research.open_questions()]
+        found.append(GapLine(kind="breaker", text=f"exploration was cut short by {reason}{detail}"))
+        found += [GapLine(question_id=q.id, kind=q.status, text=q.question) for q in research.open_questions()]
     return found
 
 

@@ -3,8 +3,7 @@ D55)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from functools import cache, partial
+from collections.abc import Collection, Iterable
 from typing import Literal, NamedTuple
 
 from .memo import ByIdentity
@@ -14,14 +13,14 @@ from .notes import (
     DatapointLine,
     Notes,
     SourceLine,
-    claim_line,
-    datapoint_line,
-    notes_of,
+    gap_lines,
+    pair_lines,
+    record_line,
     render_contradiction,
     scratch_text,
 )
 from .research import Research
-from .values import Claim
+from .values import Claim, Source
 
 CHARACTERS_PER_TOKEN = 4
 """How many characters count as one token where no tokenizer is at hand."""
@@ -82,24 +81,29 @@ def changed_records(base: Research, now: Research) -> set[str]:
 
 def claim_record(claim: Claim) -> str:
     """A claim's line among them."""
-    return _line(_claim_entry(datapoint_line(claim) if claim.kind == "datapoint" else claim_line(claim)))
+    return _line(_entry_of_record(claim))
 
 
 def notes_tokens(notes: Notes | Research) -> int:
     """The size of the unshortened view, in tokens; over `notes_max_tokens` a consolidation turn is due (D29)."""
-    notes = notes_of(notes) if isinstance(notes, Research) else notes
-    return -(-len("\n".join([*map(_line, _entries(notes)), notes.scratch])) // CHARACTERS_PER_TOKEN)
+    scratch = scratch_text(notes) if isinstance(notes, Research) else notes.scratch
+    return -(-(sum(len(_line(entry)) + 1 for entry in _entries(notes)) + len(scratch)) // CHARACTERS_PER_TOKEN)
 
 
 def _line(entry: _Entry, cut: int | None = None, most: int | None = None) -> str:
-    return _lines_of(entry)(cut, most)
+    known = _lines_of(entry)
+    line = known.get(cut)
+    if line is None:
+        line = known[cut] = _written(entry, cut, most)
+    return line
 
 
-def _cuts_of(entry: _Entry) -> Callable[[int | None, int | None], str]:
-    return cache(partial(_written, entry))
+def _no_lines(_: _Entry) -> dict[int | None, str]:
+    return {}
 
 
-_lines_of = ByIdentity(_cuts_of)
+_lines_of = ByIdentity(_no_lines)
+"""Lines of an entry by the characters that its text was cut to."""
 
 
 def _written(entry: _Entry, cut: int | None, most: int | None) -> str:
@@ -112,25 +116,36 @@ def _written(entry: _Entry, cut: int | None, most: int | None) -> str:
     return f"{entry.head} {text}".rstrip() + sources
 
 
-def _entries(notes: Notes) -> list[_Entry]:
+def _entries(notes: Notes | Research) -> list[_Entry]:
     """Lines by kind; a source stands before the claims that cite it."""
-    lines = [_source_entry(s) for s in notes.sources]
-    claims = (*notes.verified, *notes.unverified, *notes.contradictions, *notes.datapoints)
-    lines += [_claim_entry(line) for line in claims if not isinstance(line, ContradictionLine)]
-    for pair in notes.contradictions:
-        if isinstance(pair, ContradictionLine):
-            lines.append(_Entry("pair", pair.question_id or pair.other_id, render_contradiction(pair)[2:]))
-    for gap in notes.gaps:
+    if isinstance(notes, Research):
+        claims = sorted(notes.claims.values(), key=lambda claim: claim.kind == "datapoint")
+        lines = [*map(_entry_of_record, notes.sources.values()), *map(_entry_of_record, claims)]
+        pairs, gaps = pair_lines(notes), gap_lines(notes)
+    else:
+        told = (*notes.sources, *notes.verified, *notes.unverified, *notes.contradictions, *notes.datapoints)
+        lines = [_entry_of(line) for line in told if not isinstance(line, ContradictionLine)]
+        pairs = [line for line in notes.contradictions if isinstance(line, ContradictionLine)]
+        gaps = [*notes.gaps]
+    for pair in pairs:
+        lines.append(_Entry("pair", pair.question_id or pair.other_id, render_contradiction(pair)[2:]))
+    for gap in gaps:
         head = f"{gap.question_id or ''} {gap.kind}:".lstrip()
         lines.append(_Entry("gap", gap.question_id or "", head, gap.text))
     return lines
 
 
-def _entry_of_source(s: SourceLine) -> _Entry:
-    return _Entry("source", s.id, f"[{s.id}] {s.url}", f'"{s.title.replace(chr(34), chr(39))}" ({s.domain}) {s.note}')
+def _made_of(record: Claim | Source) -> _Entry:
+    return _entry_of(record_line(record))
 
 
-def _entry_of_claim(line: ClaimLine | DatapointLine) -> _Entry:
+_entry_of_record = ByIdentity(_made_of)
+
+
+def _entry_of(line: SourceLine | ClaimLine | DatapointLine) -> _Entry:
+    if isinstance(line, SourceLine):
+        title = line.title.replace('"', "'")
+        return _Entry("source", line.id, f"[{line.id}] {line.url}", f'"{title}" ({line.domain}) {line.note}')
     if isinstance(line, DatapointLine):
         text = f"{line.value} | {line.unit} | {line.context}"
     else:
@@ -138,10 +153,6 @@ def _entry_of_claim(line: ClaimLine | DatapointLine) -> _Entry:
         if line.status == "RETRACTED" and line.check:  # what was withdrawn is named, and no longer told
             text = line.check
     return _Entry("claim", line.id, f"[{line.id}] {line.status}", text, line.sources)
-
-
-_source_entry = ByIdentity(_entry_of_source)
-_claim_entry = ByIdentity(_entry_of_claim)
 
 
 def _ordered(research: Research) -> list[_Entry]:
@@ -158,7 +169,7 @@ def _ordered(research: Research) -> list[_Entry]:
         number = _number(entry.id) if entry.kind in ("source", "claim") else 0
         return at is None, at.timestamp() if at else 0.0, order[entry.kind], number
 
-    return sorted(_entries(notes_of(research)), key=key)
+    return sorted(_entries(research), key=key)
 
 
 def _number(record_id: str) -> int:
@@ -168,17 +179,20 @@ def _number(record_id: str) -> int:
 
 def _newest(entries: list[_Entry], limit: int) -> str:
     """As many of the newest records as fit; the ids of the older ones as ranges."""
-    lines = [_line(entry, *_CUTS[-1]) for entry in entries]
-    older = [n for n, entry in enumerate(entries) if entry.kind in ("source", "claim")]
-    size = sum(len(line) + 1 for line in lines)
+    droppable = [n for n, entry in enumerate(entries) if entry.kind in ("source", "claim")]
+    size = sum(len(_line(entry, *_CUTS[-1])) + 1 for entry in entries if entry.kind not in ("source", "claim"))
+    kept = 0
+    for n in reversed(droppable):  # what is left out is not even written
+        size += len(_line(entries[n], *_CUTS[-1])) + 1
+        if size > limit:
+            break
+        kept += 1
     text = ""
-    for count, dropped in enumerate(older, 1):
-        size -= len(lines[dropped]) + 1
-        if size > limit and count < len(older):
-            continue  # even without the ids of the older ones
-        left_out = set(older[:count])
-        named = _ranges(entries[n].id for n in older[:count])
-        text = "\n".join([f"{named} (+{count} more)", *(line for n, line in enumerate(lines) if n not in left_out)])
+    for count in range(max(1, len(droppable) - kept), len(droppable) + 1):
+        left_out = set(droppable[:count])
+        named = _ranges(entries[n].id for n in droppable[:count])
+        lines = (_line(entry, *_CUTS[-1]) for n, entry in enumerate(entries) if n not in left_out)
+        text = "\n".join([f"{named} (+{count} more)", *lines])
         if len(text) <= limit:
             break
     return text

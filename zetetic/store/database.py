@@ -1,4 +1,9 @@
-"""A database: transactions handed out, one event loop, nothing under way lost when a caller is cancelled."""
+"""A database: transactions handed out, one event loop, nothing under way lost when a caller is cancelled.
+
+What a transaction does is a plain function of its connection: awaiting each statement would cost more than most of them
+take. It runs beside the event loop, in a thread or as the driver's own task, so it touches nothing but the connection,
+values, and what is safe to touch from a thread.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +13,13 @@ from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection
 
 from .address import PostgresAddress
 from .errors import StoreError
 
 T = TypeVar("T")
-Work = Callable[[AsyncConnection], Awaitable[T]]
+Work = Callable[[Connection], T]
 Then = Callable[[T], Awaitable[None]]
 
 

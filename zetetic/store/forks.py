@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from itertools import groupby
 
-from sqlalchemy import bindparam, select
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, bindparam, select
 
 from zetetic.state.events import RunOpened
 from zetetic.state.research import Research
@@ -24,26 +23,26 @@ _BEYOND = (
 )
 
 
-async def has_gone_on(connection: AsyncConnection, run_id: str, after: int, worker: str, step_key: str) -> bool:
+def has_gone_on(connection: Connection, run_id: str, after: int, worker: str, step_key: str) -> bool:
     """Whether a worker's log goes on beyond a position under another step than this one.
 
     Events without a step key, such as a person's directive or the count of a paid call, say nothing of that.
     """
     asked = {"of_run": run_id, "after": after, "of_worker": worker, "under": step_key}
-    return (await connection.execute(_BEYOND, asked)).first() is not None
+    return (connection.execute(_BEYOND, asked)).first() is not None
 
 
-async def fork(connection: AsyncConnection, log: Log, run_id: str, at: int, new_id: str) -> Research:
+def fork(connection: Connection, log: Log, run_id: str, at: int, new_id: str) -> Research:
     """The run `new_id` with the events of `run_id` up to `at`; as it stands where it was forked before.
 
     Raises StoreError where there is no such run or position.
     """
-    if await log.head(connection, new_id):
-        return await log.at_head(connection, new_id)
-    head = await log.head(connection, run_id)
+    if log.head(connection, new_id):
+        return log.at_head(connection, new_id)
+    head = log.head(connection, run_id)
     if not 1 <= at <= head:
         raise StoreError(f"Run {run_id} has {head} events; there is no position {at} to go on from.")
-    entries = await log.entries(connection, run_id, 0, at)
+    entries = log.entries(connection, run_id, 0, at)
     after, now = Research(), datetime.now(UTC)
     for worker, group in groupby(entries, key=lambda entry: entry.worker):
         events = [
@@ -52,5 +51,5 @@ async def fork(connection: AsyncConnection, log: Log, run_id: str, at: int, new_
             else e.event
             for e in group
         ]
-        after, _ = await log.append(connection, new_id, after, events, worker=worker)
+        after, _ = log.append(connection, new_id, after, events, worker=worker)
     return after

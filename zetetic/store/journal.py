@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import bindparam, insert, select
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, bindparam, insert, select
 
 from zetetic.state.events import UsageRecorded
 
@@ -89,47 +88,47 @@ _EFFECTS_OF = select(*(storage.effects.c[field.name] for field in fields(StoredE
 _EFFECT_OF = _EFFECTS_OF.where(storage.effects.c.call_id == bindparam("of_call"))
 
 
-async def entry(connection: AsyncConnection, key: str) -> JournalEntry | None:
+def entry(connection: Connection, key: str) -> JournalEntry | None:
     """The call stored under a key."""
-    row = (await connection.execute(_ENTRY_OF, {"of_key": key})).one_or_none()
+    row = (connection.execute(_ENTRY_OF, {"of_key": key})).one_or_none()
     return None if row is None else JournalEntry(**row._mapping)
 
 
-async def entries(connection: AsyncConnection, run_id: str) -> list[JournalEntry]:
+def entries(connection: Connection, run_id: str) -> list[JournalEntry]:
     """The calls of a run in the order of the log."""
     found = select(*_ENTRY).where(storage.journal.c.run_id == run_id).order_by(storage.journal.c.event_seq)
-    return [JournalEntry(**row._mapping) for row in await connection.execute(found)]
+    return [JournalEntry(**row._mapping) for row in connection.execute(found)]
 
 
-async def add_entry(connection: AsyncConnection, given: JournalEntry, event_seq: int) -> JournalEntry:
+def add_entry(connection: Connection, given: JournalEntry, event_seq: int) -> JournalEntry:
     """Stores a call that is not stored yet; `event_seq` is that of its usage in the run's log."""
     row = _row(given)
-    await connection.execute(insert(storage.journal), row | {"event_seq": event_seq})
+    connection.execute(insert(storage.journal), row | {"event_seq": event_seq})
     return JournalEntry(**row)
 
 
-async def effect(connection: AsyncConnection, key: str, call_id: str) -> StoredEffect | None:
+def effect(connection: Connection, key: str, call_id: str) -> StoredEffect | None:
     """The result of one tool call of a task."""
-    row = (await connection.execute(_EFFECT_OF, {"of_key": key, "of_call": call_id})).one_or_none()
+    row = (connection.execute(_EFFECT_OF, {"of_key": key, "of_call": call_id})).one_or_none()
     return None if row is None else StoredEffect(**row._mapping)
 
 
-async def effects(connection: AsyncConnection, key: str) -> dict[str, StoredEffect]:
+def effects(connection: Connection, key: str) -> dict[str, StoredEffect]:
     """The results of a task's tool calls by call id."""
-    found = await connection.execute(_EFFECTS_OF, {"of_key": key})
+    found = connection.execute(_EFFECTS_OF, {"of_key": key})
     return {row.call_id: StoredEffect(**row._mapping) for row in found}
 
 
-async def add_effect(connection: AsyncConnection, run_id: str, given: StoredEffect) -> StoredEffect:
+def add_effect(connection: Connection, run_id: str, given: StoredEffect) -> StoredEffect:
     """Stores a result that is not stored yet."""
     row = _row(given)
-    await connection.execute(insert(storage.effects), row | {"run_id": run_id, "at": datetime.now(UTC)})
+    connection.execute(insert(storage.effects), row | {"run_id": run_id, "at": datetime.now(UTC)})
     return StoredEffect(**row)
 
 
-async def page(connection: AsyncConnection, sha256: str) -> StoredPage | None:
+def page(connection: Connection, sha256: str) -> StoredPage | None:
     """A stored page by the hash of its text."""
-    row = (await connection.execute(select(storage.pages).where(storage.pages.c.sha256 == sha256))).one_or_none()
+    row = (connection.execute(select(storage.pages).where(storage.pages.c.sha256 == sha256))).one_or_none()
     return None if row is None else StoredPage(**row._mapping)
 
 
@@ -139,10 +138,10 @@ def named(given: StoredPage) -> StoredPage:
     return replace(given, text=text, sha256=hashlib.sha256(text.encode()).hexdigest())
 
 
-async def add_page(connection: AsyncConnection, given: StoredPage) -> None:
+def add_page(connection: Connection, given: StoredPage) -> None:
     """Stores a named page if its text is not stored yet. Where the same text stood first is kept."""
-    if await page(connection, given.sha256) is None:
-        await connection.execute(insert(storage.pages), _row(given))
+    if page(connection, given.sha256) is None:
+        connection.execute(insert(storage.pages), _row(given))
 
 
 def _row(given: JournalEntry | StoredEffect | StoredPage) -> dict[str, Any]:

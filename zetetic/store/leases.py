@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, insert, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, delete, insert, select, update
 
 from .storage import leases
 
@@ -15,43 +14,43 @@ def name_of(run_id: str, worker: str = "") -> str:
     return f"{run_id}/{worker}" if worker else run_id
 
 
-async def acquire(connection: AsyncConnection, run_id: str, owner: str, until: datetime, now: datetime) -> bool:
+def acquire(connection: Connection, run_id: str, owner: str, until: datetime, now: datetime) -> bool:
     """Takes the lease if nobody else holds it."""
-    held = await _held(connection, run_id)
+    held = _held(connection, run_id)
     if held is None:
-        await connection.execute(insert(leases).values(run_id=run_id, owner=owner, until=until))
+        connection.execute(insert(leases).values(run_id=run_id, owner=owner, until=until))
         return True
     holder, held_until = held
     if holder != owner and held_until > now:
         return False
-    await connection.execute(update(leases).where(leases.c.run_id == run_id).values(owner=owner, until=until))
+    connection.execute(update(leases).where(leases.c.run_id == run_id).values(owner=owner, until=until))
     return True
 
 
-async def holder(connection: AsyncConnection, run_id: str, now: datetime | None) -> str | None:
+def holder(connection: Connection, run_id: str, now: datetime | None) -> str | None:
     """The owner on record; with a time, only of a lease that has not run out then."""
-    held = await _held(connection, run_id)
+    held = _held(connection, run_id)
     return None if held is None or (now is not None and held[1] <= now) else held[0]
 
 
-async def renew(connection: AsyncConnection, run_id: str, owner: str, until: datetime) -> bool:
+def renew(connection: Connection, run_id: str, owner: str, until: datetime) -> bool:
     """Prolongs the lease; False when another has it or nobody does."""
-    held = await _held(connection, run_id)
+    held = _held(connection, run_id)
     if held is None or held[0] != owner:
         return False
-    await connection.execute(update(leases).where(leases.c.run_id == run_id).values(until=until))
+    connection.execute(update(leases).where(leases.c.run_id == run_id).values(until=until))
     return True
 
 
-async def release(connection: AsyncConnection, run_id: str, owner: str) -> bool:
+def release(connection: Connection, run_id: str, owner: str) -> bool:
     """Gives the lease back; False when another has it or nobody does."""
     gone = delete(leases).where(leases.c.run_id == run_id, leases.c.owner == owner)
-    return bool((await connection.execute(gone)).rowcount)
+    return bool((connection.execute(gone)).rowcount)
 
 
-async def _held(connection: AsyncConnection, run_id: str) -> tuple[str, datetime] | None:
+def _held(connection: Connection, run_id: str) -> tuple[str, datetime] | None:
     found = select(leases.c.owner, leases.c.until).where(leases.c.run_id == run_id)
-    row = (await connection.execute(found)).one_or_none()
+    row = (connection.execute(found)).one_or_none()
     return None if row is None else (row.owner, row.until)
 
 

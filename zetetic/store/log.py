@@ -14,13 +14,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
+from threading import Lock
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
-from sqlalchemy import bindparam, delete, func, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from zetetic.state.events import EVENT, Event
 from zetetic.state.evolve import evolve
@@ -57,41 +57,50 @@ class Log:
     def __init__(self) -> None:
         self._heads: Recent[str, Research] = Recent(KEPT_RUNS)
         self._pasts: Recent[tuple[str, int], Research] = Recent(KEPT_PASTS)
+        self._keeping = Lock()
 
     def keep(self, run_id: str, research: Research) -> None:
         """Keeps the research at the head of a run, once it is committed."""
-        known = self._heads.get(run_id)
-        if known is None or known.version < research.version:
-            self._heads.put(run_id, research)
-            attempt = research.attempt
-            if known is not None and attempt is not None and attempt.base_version >= known.version:
-                self._pasts.put((run_id, known.version), known)
+        with self._keeping:
+            known = self._heads.get(run_id)
+            if known is None or known.version < research.version:
+                self._heads.put(run_id, research)
+                attempt = research.attempt
+                if known is not None and attempt is not None and attempt.base_version >= known.version:
+                    self._pasts.put((run_id, known.version), known)
 
-    async def head(self, connection: AsyncConnection, run_id: str) -> int:
+    def kept(self, run_id: str, as_of: int | None, at_least: int | None) -> Research | None:
+        """The research in memory: the one as of an event, which never changes, or one that has come at least so far."""
+        head = self._heads.get(run_id)
+        if as_of is None:
+            return head if head is not None and at_least is not None and head.version >= at_least else None
+        return head if head is not None and head.version == as_of else self._pasts.get((run_id, as_of))
+
+    def head(self, connection: Connection, run_id: str) -> int:
         """The sequence number of a run's last event; 0 when there is none."""
-        return (await connection.execute(_HEAD, {"of_run": run_id})).scalar() or 0
+        return (connection.execute(_HEAD, {"of_run": run_id})).scalar() or 0
 
-    async def at_head(self, connection: AsyncConnection, run_id: str) -> Research:
+    def at_head(self, connection: Connection, run_id: str) -> Research:
         """The research of a run now; an empty one when it has no events."""
-        head = await self.head(connection, run_id)
-        return await self._as_of(connection, run_id, head) if head else Research()
+        head = self.head(connection, run_id)
+        return self._as_of(connection, run_id, head) if head else Research()
 
-    async def load(self, connection: AsyncConnection, run_id: str, as_of: int | None) -> Research:
+    def load(self, connection: Connection, run_id: str, as_of: int | None) -> Research:
         """The research as of an event, or now. Raises StoreError for an unknown run or a position not reached."""
-        head = await self.head(connection, run_id)
+        head = self.head(connection, run_id)
         if head == 0:
             raise StoreError(f"There is no run {run_id!r} in this database. `zetetic runs` lists those there are.")
         position = head if as_of is None else as_of
         if not 0 <= position <= head:
             raise StoreError(f"Run {run_id} has {head} events; there is no position {position}.")
-        research = await self._as_of(connection, run_id, position)
+        research = self._as_of(connection, run_id, position)
         if position == head:
             self.keep(run_id, research)
         else:
             self._pasts.put((run_id, position), research)
         return research
 
-    async def _as_of(self, connection: AsyncConnection, run_id: str, position: int) -> Research:
+    def _as_of(self, connection: Connection, run_id: str, position: int) -> Research:
         kept = self._heads.get(run_id)
         if kept is not None and kept.version > position:
             before = [past for (run, seq), past in self._pasts.items() if run == run_id and seq <= position]
@@ -99,9 +108,9 @@ class Log:
         if kept is not None and kept.version == position:
             return kept
         if kept is None or position - kept.version > SNAPSHOT_EVERY:
-            snapshot = await self._snapshot(connection, run_id, position)
+            snapshot = self._snapshot(connection, run_id, position)
             kept = snapshot if kept is None or snapshot.version > kept.version else kept
-        entries = await self.entries(connection, run_id, kept.version, position)
+        entries = self.entries(connection, run_id, kept.version, position)
         research = kept
         for entry in entries:
             if entry.event.event == "attempt_started":
@@ -113,7 +122,7 @@ class Log:
             )
         return research
 
-    async def _snapshot(self, connection: AsyncConnection, run_id: str, position: int) -> Research:
+    def _snapshot(self, connection: Connection, run_id: str, position: int) -> Research:
         table = storage.snapshots
         newest = (
             select(table.c.body)
@@ -121,23 +130,21 @@ class Log:
             .order_by(table.c.seq.desc())
             .limit(1)
         )
-        body = (await connection.execute(newest)).scalar()
+        body = (connection.execute(newest)).scalar()
         return Research() if body is None else Research.model_validate_json(body)
 
-    async def entries(
-        self, connection: AsyncConnection, run_id: str, after: int = 0, until: int | None = None
-    ) -> list[LogEntry]:
+    def entries(self, connection: Connection, run_id: str, after: int = 0, until: int | None = None) -> list[LogEntry]:
         """The events of a run after one, in order, up to and with another."""
         table = storage.events
         found = select(table).where(table.c.run_id == run_id, table.c.seq > after).order_by(table.c.seq)
         if until is not None:
             found = found.where(table.c.seq <= until)
-        rows = (await connection.execute(found)).all()
+        rows = (connection.execute(found)).all()
         return [LogEntry(r.seq, _event(run_id, r.seq, r.body), r.worker, r.step_key, r.at) for r in rows]
 
-    async def append(
+    def append(
         self,
-        connection: AsyncConnection,
+        connection: Connection,
         run_id: str,
         before: Research,
         happened: Sequence[Event],
@@ -168,32 +175,32 @@ class Log:
             for n, (event, body) in enumerate(zip(stored, bodies, strict=True), 1)
         ]
         try:
-            await connection.execute(insert(storage.events), rows)
+            connection.execute(insert(storage.events), rows)
         except IntegrityError as error:
             self._heads.drop(run_id)
             raise Conflict(f"run {run_id} has grown beyond event {before.version}") from error
-        moves = await self._moves(connection, run_id, moved_questions(stored))
+        moves = self._moves(connection, run_id, moved_questions(stored))
         after, changes = project(before.seen_by(worker), stored, moves)
-        await write(connection, changes)
+        write(connection, changes)
         if after.version // SNAPSHOT_EVERY > before.version // SNAPSHOT_EVERY:
             body = after.model_dump_json()
             row = {"run_id": run_id, "seq": after.version, "shape": _shape(), "body": body}
-            await connection.execute(insert(storage.snapshots), row)
-            await self._thin_snapshots(connection, run_id)
+            connection.execute(insert(storage.snapshots), row)
+            self._thin_snapshots(connection, run_id)
         return after, stored
 
-    async def _thin_snapshots(self, connection: AsyncConnection, run_id: str) -> None:
+    def _thin_snapshots(self, connection: Connection, run_id: str) -> None:
         """Drops what the newest snapshots have made useless, so that they take a few times the newest's room and not
         ever more: the last two stay, and of those before the 1st, 2nd, 4th, 8th and so on. A past that lies between
         two takes at most as many events to fold as lie before it."""
         table = storage.snapshots
-        found = await connection.execute(select(table.c.seq).where(table.c.run_id == run_id).order_by(table.c.seq))
+        found = connection.execute(select(table.c.seq).where(table.c.run_id == run_id).order_by(table.c.seq))
         past = [(seq, seq // SNAPSHOT_EVERY) for seq in found.scalars().all()[:-2]]
         useless = [seq for seq, number in past if number & (number - 1)]
         if useless:
-            await connection.execute(delete(table).where(table.c.run_id == run_id, table.c.seq.in_(useless)))
+            connection.execute(delete(table).where(table.c.run_id == run_id, table.c.seq.in_(useless)))
 
-    async def _moves(self, connection: AsyncConnection, run_id: str, questions: Iterable[str]) -> dict[str, int]:
+    def _moves(self, connection: Connection, run_id: str, questions: Iterable[str]) -> dict[str, int]:
         wanted = sorted(questions)
         if not wanted:
             return {}
@@ -203,7 +210,7 @@ class Log:
             .where(table.c.run_id == run_id, table.c.question_id.in_(wanted))
             .group_by(table.c.question_id)
         )
-        return {row.question_id: row.most for row in await connection.execute(counted)}
+        return {row.question_id: row.most for row in connection.execute(counted)}
 
 
 def event_text(event: Event) -> str:

@@ -13,8 +13,7 @@ from datetime import datetime
 from difflib import SequenceMatcher
 from typing import Any
 
-from sqlalchemy import RowMapping, func, insert, select
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, RowMapping, func, insert, select
 
 from zetetic.state.notes import notes_of, render_notes
 from zetetic.state.research import Research
@@ -61,10 +60,10 @@ class NotesLog:
         if known is None or known.seq < kept.seq:
             self._heads.put(run_id, kept)
 
-    async def at_head(self, connection: AsyncConnection, run_id: str) -> Kept | None:
+    def at_head(self, connection: Connection, run_id: str) -> Kept | None:
         """The newest version of a run's notes."""
         table = notes_versions
-        newest = (await connection.execute(select(func.max(table.c.seq)).where(table.c.run_id == run_id))).scalar()
+        newest = (connection.execute(select(func.max(table.c.seq)).where(table.c.run_id == run_id))).scalar()
         if newest is None:
             return None
         kept = self._heads.get(run_id)
@@ -74,13 +73,13 @@ class NotesLog:
         chain = (
             select(table).where(table.c.run_id == run_id, table.c.seq >= whole.scalar_subquery()).order_by(table.c.seq)
         )
-        rows = [row._mapping for row in await connection.execute(chain)]
+        rows = [row._mapping for row in connection.execute(chain)]
         versions = _read(rows)
         return Kept(newest, versions[-1].text, sum(len(row["text"]) for row in rows[1:]))
 
-    async def add(
+    def add(
         self,
-        connection: AsyncConnection,
+        connection: Connection,
         research: Research,
         text: str,
         reason: str,
@@ -89,7 +88,7 @@ class NotesLog:
         always: bool = False,
     ) -> Kept | None:
         """Adds a version when the text differs from the newest one, or `always`, and gives it; else None."""
-        before = await self.at_head(connection, research.run_id)
+        before = self.at_head(connection, research.run_id)
         if before is None:
             kept, stored, whole = Kept(1, text, 0), text, True
         elif before.text == text and not always:
@@ -110,7 +109,7 @@ class NotesLog:
             "created_at": at,
             "whole": whole,
         }
-        await connection.execute(insert(notes_versions), row)
+        connection.execute(insert(notes_versions), row)
         return kept
 
 
@@ -119,10 +118,10 @@ def rendered(research: Research) -> str:
     return render_notes(notes_of(research))
 
 
-async def versions(connection: AsyncConnection, run_id: str) -> list[NotesVersion]:
+def versions(connection: Connection, run_id: str) -> list[NotesVersion]:
     """All versions of a run's notes, each with its whole text, oldest first."""
     table = notes_versions
-    rows = await connection.execute(select(table).where(table.c.run_id == run_id).order_by(table.c.seq))
+    rows = connection.execute(select(table).where(table.c.run_id == run_id).order_by(table.c.seq))
     return _read(row._mapping for row in rows)
 
 

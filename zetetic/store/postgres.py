@@ -142,7 +142,7 @@ class PostgresDatabase(Database):
     async def _read(self, work: Work[T]) -> T:
         async def once() -> T:
             async with self._reading.connect() as connection:
-                return await work(connection)
+                return await connection.run_sync(work)
 
         return await self._tried(once, LOST_SECONDS)
 
@@ -170,7 +170,7 @@ class PostgresDatabase(Database):
         async with self._writing.connect() as connection:
             began = text("SELECT pg_advisory_xact_lock(:n), CAST(pg_current_xact_id() AS text) AS xid")
             xid = (await connection.execute(began, {"n": lock_number(of)})).one().xid
-            result = await work(connection)
+            result = await connection.run_sync(work)
             try:
                 await connection.commit()
             except DBAPIError as error:
@@ -243,7 +243,6 @@ def _engine(address: PostgresAddress) -> AsyncEngine:
         pool_size=POOL,
         max_overflow=0,
         pool_timeout=POOL_SECONDS,
-        pool_pre_ping=True,
         pool_recycle=RECYCLE_SECONDS,
         pool_use_lifo=True,
     )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from datetime import datetime
 
-from sqlalchemy import select
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, select
 
 from .schema import frontier_transitions, research_runs, research_states
 
@@ -56,26 +55,26 @@ class StateRow:
     created_at: datetime
 
 
-async def runs(connection: AsyncConnection) -> list[RunRow]:
+def runs(connection: Connection) -> list[RunRow]:
     """All runs, the newest first."""
     columns = [research_runs.c[field.name] for field in fields(RunRow)]
     newest_first = select(*columns).order_by(research_runs.c.created_at.desc(), research_runs.c.run_id)
-    return [RunRow(**row._mapping) for row in await connection.execute(newest_first)]
+    return [RunRow(**row._mapping) for row in connection.execute(newest_first)]
 
 
-async def transitions(connection: AsyncConnection, run_id: str, question_id: str | None) -> list[TransitionRow]:
+def transitions(connection: Connection, run_id: str, question_id: str | None) -> list[TransitionRow]:
     """The transition log of a run, or of one question, in the order of the events."""
     table = frontier_transitions
     columns = [table.c[field.name] for field in fields(TransitionRow)]
     found = select(*columns).where(table.c.run_id == run_id).order_by(table.c.event_seq)
     if question_id is not None:
         found = found.where(table.c.question_id == question_id)
-    return [TransitionRow(**row._mapping) for row in await connection.execute(found)]
+    return [TransitionRow(**row._mapping) for row in connection.execute(found)]
 
 
-async def states(connection: AsyncConnection, run_id: str) -> list[StateRow]:
+def states(connection: Connection, run_id: str) -> list[StateRow]:
     """The recorded states of a run in their order."""
     table = research_states
     columns = [table.c[field.name] for field in fields(StateRow)]
     found = select(*columns).where(table.c.run_id == run_id).order_by(table.c.seq)
-    return [StateRow(**row._mapping) for row in await connection.execute(found)]
+    return [StateRow(**row._mapping) for row in connection.execute(found)]

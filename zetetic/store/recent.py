@@ -1,9 +1,10 @@
-"""What was used last, kept in memory."""
+"""What was used last, kept in memory, for several threads."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable
+from threading import Lock
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -15,26 +16,31 @@ class Recent(Generic[K, V]):
 
     def __init__(self, size: int) -> None:
         self._size = size
+        self._lock = Lock()
         self._kept: OrderedDict[K, V] = OrderedDict()
 
     def get(self, key: K) -> V | None:
         """The value, or None."""
-        if key not in self._kept:
-            return None
-        self._kept.move_to_end(key)
-        return self._kept[key]
+        with self._lock:
+            if key not in self._kept:
+                return None
+            self._kept.move_to_end(key)
+            return self._kept[key]
 
     def put(self, key: K, value: V) -> None:
         """Keeps a value and forgets the one not used for longest."""
-        self._kept[key] = value
-        self._kept.move_to_end(key)
-        if len(self._kept) > self._size:
-            self._kept.popitem(last=False)
+        with self._lock:
+            self._kept[key] = value
+            self._kept.move_to_end(key)
+            if len(self._kept) > self._size:
+                self._kept.popitem(last=False)
 
     def items(self) -> list[tuple[K, V]]:
         """What is kept, the value not used for longest first."""
-        return list(self._kept.items())
+        with self._lock:
+            return list(self._kept.items())
 
     def drop(self, key: K) -> None:
         """Forgets a value."""
-        self._kept.pop(key, None)
+        with self._lock:
+            self._kept.pop(key, None)

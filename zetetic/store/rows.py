@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Table, and_, bindparam, delete, insert, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, Table, and_, bindparam, delete, insert, update
 
 from .errors import StoreError
 
@@ -81,7 +80,7 @@ def _key(table: Table, row: Values) -> Key:
     return tuple(row[column.name] for column in table.primary_key)
 
 
-async def write(connection: AsyncConnection, changes: Iterable[Change]) -> None:
+def write(connection: Connection, changes: Iterable[Change]) -> None:
     """Writes the changes, one statement for all rows of a table that change alike."""
     new: dict[str, tuple[Table, list[dict[str, Any]]]] = {}
     changed: dict[tuple[str, Key], tuple[Table, Values, Values, list[dict[str, Any]]]] = {}
@@ -99,11 +98,11 @@ async def write(connection: AsyncConnection, changes: Iterable[Change]) -> None:
             case Gone():
                 gone.append(change)
     for table, rows in new.values():
-        await connection.execute(insert(table), rows)
+        connection.execute(insert(table), rows)
     for table, key, row, bound_rows in changed.values():
         found = and_(*(table.c[name] == bindparam(f"k_{name}") for name in key))
         statement = update(table).where(found).values({name: bindparam(name) for name in row})
-        await connection.execute(statement, bound_rows)
+        connection.execute(statement, bound_rows)
     for change in gone:
         found = and_(*(change.table.c[name] == value for name, value in change.key.items()))
-        await connection.execute(delete(change.table).where(found))
+        connection.execute(delete(change.table).where(found))

@@ -1,21 +1,23 @@
 """The store in one SQLite file: one writer at a time, readers beside it.
 
 Every write is one `BEGIN IMMEDIATE` transaction, so two processes wait for each other instead of failing. The writers
-of one process wait in a queue of their own, since SQLite lets whoever asks at the right moment be first.
+of one process wait in a queue of their own, since SQLite lets whoever asks at the right moment be first. A transaction
+runs as a whole in a thread.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from sqlalchemy import URL, Connection, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, IntegrityError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from . import migrations, storage
 from .database import Database, Then, Work
@@ -24,6 +26,8 @@ from .place import inspected
 
 BUSY_SECONDS = 30.0
 """How long a writer waits for another process's transaction (seconds)."""
+READERS = 4
+"""Transactions that read side by side."""
 _BEGIN = "zetetic_begin"
 
 T = TypeVar("T")
@@ -43,13 +47,15 @@ def _writer(path: Path) -> asyncio.Lock:
 class SqliteDatabase(Database):
     """One SQLite file."""
 
-    def __init__(self, path: Path, engine: AsyncEngine) -> None:
+    def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._path = path
-        self._engine = engine
-        self._reading = engine.execution_options(**{_BEGIN: "BEGIN"})
-        self._writing = engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
+        self._engine = _engine(path)
+        self._reading = self._engine.execution_options(**{_BEGIN: "BEGIN"})
+        self._writing = self._engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
         self._writer = _writer(path)
+        self._readers = ThreadPoolExecutor(READERS, "zetetic-read")
+        self._writers = ThreadPoolExecutor(1, "zetetic-write")
 
     @classmethod
     async def open(cls, path: Path) -> SqliteDatabase:
@@ -59,52 +65,53 @@ class SqliteDatabase(Database):
         database, or cannot be written.
         """
         await asyncio.to_thread(inspected, path)
-        opened = cls(path, _engine(path))
+        opened = cls(path)
         try:
-            await opened._wal()
-            async with opened._transaction(opened._writing) as connection:
-                version = await connection.run_sync(migrations.ready)
-            if version < storage.VERSION:
-                await opened._upgrade()
+            await opened._in(opened._writers, opened._made_ready)
         except BaseException:
             await opened.close()
             raise
         return opened
 
-    async def _upgrade(self) -> None:
+    def _made_ready(self) -> None:
+        self._wal()
+        if self._transaction(self._writing, migrations.ready) < storage.VERSION:
+            self._upgrade()
+
+    def _upgrade(self) -> None:
         """Brings an older file to this version. A step may build a table anew, which foreign keys would take for the
         loss of its rows: they are off meanwhile, which SQLite allows between transactions only, and are checked before
         the commit."""
-        with self._in_words():
-            async with self._writing.connect() as connection:
-                await _pragma(connection, "foreign_keys=OFF")
-                try:
-                    async with connection.begin():
-                        await connection.run_sync(migrations.upgraded)
-                        await _check_references(connection)
-                finally:
-                    await connection.invalidate()
+        with self._in_words(), self._writing.connect() as connection:
+            _pragma(connection, "foreign_keys=OFF")
+            try:
+                with connection.begin():
+                    migrations.upgraded(connection)
+                    _check_references(connection)
+            finally:
+                connection.invalidate()
 
     async def _dispose(self) -> None:
-        await self._engine.dispose()
+        self._readers.shutdown(wait=False)
+        self._writers.shutdown(wait=False)
+        self._engine.dispose()
 
     async def _read(self, work: Work[T]) -> T:
-        async with self._transaction(self._reading) as connection:
-            return await work(connection)
+        return await self._in(self._readers, lambda: self._transaction(self._reading, work))
 
     async def _write(self, work: Work[T], then: Then[T] | None, of: str) -> T:
         async with self._writer:
-            async with self._transaction(self._writing) as connection:
-                result = await work(connection)
+            result = await self._in(self._writers, lambda: self._transaction(self._writing, work))
             if then is not None:
                 await then(result)
             return result
 
-    @asynccontextmanager
-    async def _transaction(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
-        with self._in_words():
-            async with engine.begin() as connection:
-                yield connection
+    async def _in(self, threads: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+        return await self._loop.run_in_executor(threads, work)
+
+    def _transaction(self, engine: Engine, work: Work[T]) -> T:
+        with self._in_words(), engine.begin() as connection:
+            return work(connection)
 
     @contextmanager
     def _in_words(self) -> Iterator[None]:
@@ -115,35 +122,33 @@ class SqliteDatabase(Database):
         except DBAPIError as error:
             raise StoreError(in_words(self._path, error)) from error
 
-    async def _wal(self) -> None:
+    def _wal(self) -> None:
         """Switches the file to write-ahead logging, which SQLite refuses while another process is at work on it."""
-        deadline = self._loop.time() + BUSY_SECONDS
+        deadline = time.monotonic() + BUSY_SECONDS
         while True:
             try:
-                async with self._engine.connect() as connection:
-                    await _pragma(connection, "journal_mode=WAL")
-                    return
+                with self._engine.connect() as connection:
+                    return _pragma(connection, "journal_mode=WAL")
             except Exception as error:
-                if "locked" not in str(error) or self._loop.time() > deadline:
+                if "locked" not in str(error) or time.monotonic() > deadline:
                     raise StoreError(in_words(self._path, error)) from error
-            await asyncio.sleep(0.02)
+            time.sleep(0.02)
 
 
-def _engine(path: Path) -> AsyncEngine:
-    engine = create_async_engine(
-        URL.create("sqlite+aiosqlite", database=str(path)),
-        connect_args={"timeout": BUSY_SECONDS, "isolation_level": None},
-        pool_reset_on_return="rollback",
+def _engine(path: Path) -> Engine:
+    engine = create_engine(
+        URL.create("sqlite", database=str(path)),
+        connect_args={"timeout": BUSY_SECONDS, "isolation_level": None, "check_same_thread": False},
     )
 
-    @event.listens_for(engine.sync_engine, "connect")
+    @event.listens_for(engine, "connect")
     def _settings(connection: Any, _: Any) -> None:
         cursor = connection.cursor()
         cursor.execute("PRAGMA foreign_keys=ON")
         cursor.execute("PRAGMA synchronous=NORMAL")
         cursor.close()
 
-    @event.listens_for(engine.sync_engine, "begin")
+    @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
         statement = connection.get_execution_options().get(_BEGIN)
         if statement is not None:
@@ -152,15 +157,15 @@ def _engine(path: Path) -> AsyncEngine:
     return engine
 
 
-async def _pragma(connection: AsyncConnection, setting: str) -> None:
+def _pragma(connection: Connection, setting: str) -> None:
     """Sets a pragma outside of any transaction."""
-    raw = await connection.get_raw_connection()
-    cursor = await raw.driver_connection.execute(f"PRAGMA {setting}")  # type: ignore[union-attr]
-    await cursor.close()
+    cursor = connection.connection.cursor()
+    cursor.execute(f"PRAGMA {setting}")
+    cursor.close()
 
 
-async def _check_references(connection: AsyncConnection) -> None:
-    lost = (await connection.exec_driver_sql("PRAGMA foreign_key_check")).mappings().first()
+def _check_references(connection: Connection) -> None:
+    lost = connection.exec_driver_sql("PRAGMA foreign_key_check").mappings().first()
     if lost is not None:
         raise StoreError(
             f"The upgrade would leave rows of {lost['table']} without theirs in {lost['parent']}; it was undone."

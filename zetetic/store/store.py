@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection
 
 from zetetic.state.decision import Accepted, Decide, Decision
 from zetetic.state.events import Event
@@ -19,6 +19,7 @@ from . import forks, journal, leases, notes_versions, reads
 from .database import Database
 from .errors import Conflict, StoreError
 from .journal import JournalEntry, StoredEffect, StoredPage
+from .kept_effects import KeptEffects
 from .log import Log, LogEntry, storable
 from .notes_file import NotesFiles
 from .notes_versions import Kept, NotesLog, NotesVersion
@@ -45,6 +46,7 @@ class _Written:
     executed: Executed
     notes: Kept | None = None
     """The notes, when a version was added."""
+    effect: StoredEffect | None = None
 
 
 class Store:
@@ -55,6 +57,7 @@ class Store:
         self._notes_files = notes_files
         self._log = Log()
         self._notes = NotesLog()
+        self._effects = KeptEffects()
 
     @classmethod
     async def open(cls, database: str | Path, *, notes_dir: Path | None = None) -> Store:
@@ -85,12 +88,17 @@ class Store:
 
     # the log
 
-    async def load(self, run_id: str, as_of: int | None = None, *, worker: str = "") -> Research:
+    async def load(
+        self, run_id: str, as_of: int | None = None, *, worker: str = "", at_least: int | None = None
+    ) -> Research:
         """The research of a run, now or as of an event, as a worker sees it (D51).
 
-        Raises StoreError for an unknown run or position.
+        With `at_least` the one in memory does if it has come so far: what this process wrote is in it, what others
+        wrote since may not be. Raises StoreError for an unknown run or position.
         """
-        research = await self._database.read(lambda connection: self._log.load(connection, run_id, as_of))
+        research = self._log.kept(run_id, as_of, at_least)
+        if research is None:
+            research = await self._database.read(lambda connection: self._log.load(connection, run_id, as_of))
         return research.seen_by(worker)
 
     async def head(self, run_id: str) -> int:
@@ -99,7 +107,7 @@ class Store:
 
     async def exists(self, run_id: str) -> bool:
         """Whether a run was opened."""
-        return await self.head(run_id) > 0
+        return self._log.kept(run_id, None, 0) is not None or await self.head(run_id) > 0
 
     async def events(self, run_id: str, after: int = 0) -> list[tuple[int, Event]]:
         """The events of a run after a position, with their positions."""
@@ -144,28 +152,30 @@ class Store:
         `reason` goes with a new version of the notes.
         """
 
-        async def work(connection: AsyncConnection) -> _Written:
-            stored = None if effect is None else await journal.effect(connection, *effect)
-            research = (await self._log.at_head(connection, run_id)).seen_by(worker)
+        def work(connection: Connection) -> _Written:
+            stored = None if effect is None else journal.effect(connection, *effect)
+            research = (self._log.at_head(connection, run_id)).seen_by(worker)
             if stored is not None:
-                return _Written(Executed(research, None, stored.text, replayed=True))
+                return _Written(Executed(research, None, stored.text, replayed=True), effect=stored)
             decision = decide(research)
             after, notes = research, None
             if isinstance(decision, Accepted) and decision.events:
-                after, happened = await self._log.append(
+                after, happened = self._log.append(
                     connection, run_id, research, decision.events, worker=worker, step_key=step_key
                 )
-                notes = await self._new_notes(connection, after, happened, reason)
+                notes = self._new_notes(connection, after, happened, reason)
             text = storable(render(after, decision) if render else decision.message)
             if effect is not None:
                 _must_exist(run_id, after)
-                await journal.add_effect(connection, run_id, StoredEffect(*effect, text, payload))
-            return _Written(Executed(after, decision, text), notes)
+                stored = journal.add_effect(connection, run_id, StoredEffect(*effect, text, payload))
+            return _Written(Executed(after, decision, text), notes, stored)
 
         async def then(written: _Written) -> None:
             research = written.executed.research
             if research.version:
                 self._log.keep(run_id, research)
+            if written.effect is not None:
+                self._effects.add(written.effect)
             if written.notes is not None:
                 self._notes.keep(run_id, written.notes)
                 if self._notes_files is not None:
@@ -182,23 +192,46 @@ class Store:
 
     async def effect(self, key: str, call_id: str) -> StoredEffect | None:
         """The stored result of a tool call."""
-        return await self._database.read(lambda connection: journal.effect(connection, key, call_id))
+        kept = self._effects.one(key, call_id)
+        if kept is None:
+            kept = await self._database.read(lambda connection: journal.effect(connection, key, call_id))
+            if kept is not None:
+                self._effects.add(kept)
+        return kept
 
     async def effects(self, key: str) -> dict[str, StoredEffect]:
-        """The stored results of a task's tool calls, by call id."""
-        return await self._database.read(lambda connection: journal.effects(connection, key))
+        """The stored results of a task's tool calls, by call id; a task is one process's at a time."""
+        kept = self._effects.all(key)
+        if kept is None:
+            self._effects.add_all(key, await self._database.read(lambda connection: journal.effects(connection, key)))
+            kept = self._effects.all(key)
+        return kept or {}
 
     async def put_effect(self, run_id: str, key: str, call_id: str, text: str, payload: str = "") -> StoredEffect:
         """Stores the result of a tool call if there is none yet, and gives the one that stands."""
+        return (await self.put_effects(run_id, key, {call_id: (text, payload)}))[call_id]
 
-        async def work(connection: AsyncConnection) -> StoredEffect:
-            stored = await journal.effect(connection, key, call_id)
-            if stored is not None:
-                return stored
-            _must_exist(run_id, await self._log.at_head(connection, run_id))
-            return await journal.add_effect(connection, run_id, StoredEffect(key, call_id, text, payload))
+    async def put_effects(self, run_id: str, key: str, given: Mapping[str, tuple[str, str]]) -> dict[str, StoredEffect]:
+        """Stores texts and payloads by call id in one transaction, each where there is none yet; gives those that
+        stand."""
+        if not given:
+            return {}
 
-        return await self._database.write(work, of=run_id)
+        def work(connection: Connection) -> dict[str, StoredEffect]:
+            stands: dict[str, StoredEffect] = {}
+            for call_id, (text, payload) in given.items():
+                stored = journal.effect(connection, key, call_id)
+                if stored is None:
+                    if not stands:
+                        _must_exist(run_id, self._log.at_head(connection, run_id))
+                    stored = journal.add_effect(connection, run_id, StoredEffect(key, call_id, text, payload))
+                stands[call_id] = stored
+            return stands
+
+        async def then(stands: dict[str, StoredEffect]) -> None:
+            self._effects.add(*stands.values())
+
+        return await self._database.write(work, then, of=run_id)
 
     async def journal(self, key: str) -> JournalEntry | None:
         """The model call stored under a task key."""
@@ -210,15 +243,15 @@ class Store:
         Where the key is taken, nothing is counted again, and the entry that stands is given.
         """
 
-        async def work(connection: AsyncConnection) -> tuple[JournalEntry, Research | None]:
-            stored = await journal.entry(connection, entry.key)
+        def work(connection: Connection) -> tuple[JournalEntry, Research | None]:
+            stored = journal.entry(connection, entry.key)
             if stored is not None:
                 return stored, None
-            before = await self._log.at_head(connection, entry.run_id)
-            after, _ = await self._log.append(
+            before = self._log.at_head(connection, entry.run_id)
+            after, _ = self._log.append(
                 connection, entry.run_id, before, (entry.usage(),), worker=worker, step_key=step_key
             )
-            return await journal.add_entry(connection, entry, after.version), after
+            return journal.add_entry(connection, entry, after.version), after
 
         async def then(written: tuple[JournalEntry, Research | None]) -> None:
             if written[1] is not None:
@@ -279,15 +312,15 @@ class Store:
         files = self._notes_files
         if files is None:
             return False
-        research = await self.load(run_id)
+        research = await self.load(run_id, at_least=0)
         if await asyncio.to_thread(files.path(research).exists):
             return False
 
-        async def work(connection: AsyncConnection) -> Kept | None:
-            kept = await self._notes.at_head(connection, run_id)
+        def work(connection: Connection) -> Kept | None:
+            kept = self._notes.at_head(connection, run_id)
             if kept is None:
                 return None
-            return await self._notes.add(connection, research, kept.text, "restore", datetime.now(UTC), always=True)
+            return self._notes.add(connection, research, kept.text, "restore", datetime.now(UTC), always=True)
 
         async def then(kept: Kept | None) -> None:
             if kept is None:
@@ -300,15 +333,15 @@ class Store:
 
         return await self._database.write(work, then, of=run_id) is not None
 
-    async def _new_notes(
-        self, connection: AsyncConnection, after: Research, happened: tuple[Event, ...], reason: str
+    def _new_notes(
+        self, connection: Connection, after: Research, happened: tuple[Event, ...], reason: str
     ) -> Kept | None:
         """Adds a version of the notes where they read differently now, and gives it."""
         touching = [event for event in happened if isinstance(event, TOUCHES_NOTES)]
         if not touching:
             return None
         text = storable(notes_versions.rendered(after))
-        return await self._notes.add(connection, after, text, reason or touching[-1].event, touching[-1].at)
+        return self._notes.add(connection, after, text, reason or touching[-1].event, touching[-1].at)
 
     # the lease
 
