@@ -14,7 +14,7 @@ from zetetic import ResearchResult, SetupError, aresearch, aresume, open_store
 from zetetic.state.research import Research
 from zetetic.store import Store
 
-WRITES = ("execute", "put_effect", "record_call", "put_page", "restore_notes")
+WRITES = ("execute", "put_effects", "record_call", "put_page", "restore_notes")
 SEED = 20_240_229
 
 
@@ -52,7 +52,7 @@ def die_after(count: int, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
             if sum(seen.values()) >= count:
                 raise Killed  # a task of the dead process does no more
             done = await whole_method(self, *args, **kwargs)
-            seen[name] += 1
+            seen[name] += bool(done)  # else there was nothing to write
             if sum(seen.values()) >= count:
                 raise Killed
             return done
@@ -96,7 +96,7 @@ async def test_death_right_after_the_run_was_opened(home: Path, monkeypatch: pyt
 
 
 @pytest.mark.rule("D47")
-@pytest.mark.parametrize("after", sorted(random.Random(SEED).sample(range(2, 100), 10)))
+@pytest.mark.parametrize("after", sorted(random.Random(SEED).sample(range(2, 84), 10)))
 async def test_death_after_any_write(home: Path, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
     result, rig = await killed_and_resumed(home, after, monkeypatch)
     await assert_as_if_nothing_had_happened(result, rig)

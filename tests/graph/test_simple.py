@@ -38,7 +38,7 @@ TESTS = Path(__file__).parent.parent
 TEXT = f"## Summary\n\nThe Ortel lighthouse is 42 metres tall ({OFFICE}, {SURVEY}). It was lit in 1911 ({OFFICE}).\n"
 STATED = "The Ortel lighthouse is 42 metres tall [1][2]. It was lit in 1911 [1]."
 READ = f"It is 42 metres tall [1]. Lit in 1911. ({OFFICE})\n"
-WRITES = 21
+WRITES = 20
 """Writes of the short research."""
 MOMENTS = 3
 SEED = 1853

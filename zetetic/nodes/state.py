@@ -142,7 +142,8 @@ async def open_run(channels: Channels, runtime: Runtime[Context], bench: Workben
         return _opened(opening.payload, heard)
     known = channels.get("run_id") or ""
     fresh_message = bool(text) and heard != (channels.get("heard") or "")
-    if known and not objective and not fresh_message and await bench.store.exists(known):
+    was_opened = known and (channels.get("log_head") or await bench.store.exists(known))
+    if was_opened and not objective and not fresh_message:
         _must_be((await bench.store.load(known, at_least=0)).loop, loop, f"The run {known} is of")
         return {}
     _must_be(bench.context.loop, loop, "The context asks for")

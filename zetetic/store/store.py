@@ -107,7 +107,7 @@ class Store:
 
     async def exists(self, run_id: str) -> bool:
         """Whether a run was opened."""
-        return self._log.kept(run_id, None, 0) is not None or await self.head(run_id) > 0
+        return await self.head(run_id) > 0
 
     async def events(self, run_id: str, after: int = 0) -> list[tuple[int, Event]]:
         """The events of a run after a position, with their positions."""
