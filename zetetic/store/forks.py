@@ -29,7 +29,7 @@ def has_gone_on(connection: Connection, run_id: str, after: int, worker: str, st
     Events without a step key, such as a person's directive or the count of a paid call, say nothing of that.
     """
     asked = {"of_run": run_id, "after": after, "of_worker": worker, "under": step_key}
-    return (connection.execute(_BEYOND, asked)).first() is not None
+    return connection.execute(_BEYOND, asked).first() is not None
 
 
 def fork(connection: Connection, log: Log, run_id: str, at: int, new_id: str) -> Research:

@@ -90,7 +90,7 @@ _EFFECT_OF = _EFFECTS_OF.where(storage.effects.c.call_id == bindparam("of_call")
 
 def entry(connection: Connection, key: str) -> JournalEntry | None:
     """The call stored under a key."""
-    row = (connection.execute(_ENTRY_OF, {"of_key": key})).one_or_none()
+    row = connection.execute(_ENTRY_OF, {"of_key": key}).one_or_none()
     return None if row is None else JournalEntry(**row._mapping)
 
 
@@ -109,7 +109,7 @@ def add_entry(connection: Connection, given: JournalEntry, event_seq: int) -> Jo
 
 def effect(connection: Connection, key: str, call_id: str) -> StoredEffect | None:
     """The result of one tool call of a task."""
-    row = (connection.execute(_EFFECT_OF, {"of_key": key, "of_call": call_id})).one_or_none()
+    row = connection.execute(_EFFECT_OF, {"of_key": key, "of_call": call_id}).one_or_none()
     return None if row is None else StoredEffect(**row._mapping)
 
 
@@ -128,7 +128,7 @@ def add_effect(connection: Connection, run_id: str, given: StoredEffect) -> Stor
 
 def page(connection: Connection, sha256: str) -> StoredPage | None:
     """A stored page by the hash of its text."""
-    row = (connection.execute(select(storage.pages).where(storage.pages.c.sha256 == sha256))).one_or_none()
+    row = connection.execute(select(storage.pages).where(storage.pages.c.sha256 == sha256)).one_or_none()
     return None if row is None else StoredPage(**row._mapping)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from .journal import StoredEffect
 from .recent import Recent
 
-KEPT_TASKS = 256
+KEPT_TASKS = 1024
 
 
 @dataclass(slots=True)

@@ -45,12 +45,12 @@ def renew(connection: Connection, run_id: str, owner: str, until: datetime) -> b
 def release(connection: Connection, run_id: str, owner: str) -> bool:
     """Gives the lease back; False when another has it or nobody does."""
     gone = delete(leases).where(leases.c.run_id == run_id, leases.c.owner == owner)
-    return bool((connection.execute(gone)).rowcount)
+    return bool(connection.execute(gone).rowcount)
 
 
 def _held(connection: Connection, run_id: str) -> tuple[str, datetime] | None:
     found = select(leases.c.owner, leases.c.until).where(leases.c.run_id == run_id)
-    row = (connection.execute(found)).one_or_none()
+    row = connection.execute(found).one_or_none()
     return None if row is None else (row.owner, row.until)
 
 

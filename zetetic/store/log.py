@@ -34,8 +34,9 @@ from .rows import write
 
 SNAPSHOT_EVERY = 200
 """Events between two snapshots."""
-KEPT_RUNS = 8
-KEPT_PASTS = 16
+KEPT_RUNS = 64
+"""As many as a process may well have under way: a run that is not kept is read anew at every step."""
+KEPT_PASTS = 128
 # What every step asks is made once: SQLAlchemy takes longer to make a statement than SQLite to answer it.
 _HEAD = select(func.max(storage.events.c.seq)).where(storage.events.c.run_id == bindparam("of_run"))
 
@@ -78,7 +79,7 @@ class Log:
 
     def head(self, connection: Connection, run_id: str) -> int:
         """The sequence number of a run's last event; 0 when there is none."""
-        return (connection.execute(_HEAD, {"of_run": run_id})).scalar() or 0
+        return connection.execute(_HEAD, {"of_run": run_id}).scalar() or 0
 
     def at_head(self, connection: Connection, run_id: str) -> Research:
         """The research of a run now; an empty one when it has no events."""
@@ -130,7 +131,7 @@ class Log:
             .order_by(table.c.seq.desc())
             .limit(1)
         )
-        body = (connection.execute(newest)).scalar()
+        body = connection.execute(newest).scalar()
         return Research() if body is None else Research.model_validate_json(body)
 
     def entries(self, connection: Connection, run_id: str, after: int = 0, until: int | None = None) -> list[LogEntry]:
@@ -139,7 +140,7 @@ class Log:
         found = select(table).where(table.c.run_id == run_id, table.c.seq > after).order_by(table.c.seq)
         if until is not None:
             found = found.where(table.c.seq <= until)
-        rows = (connection.execute(found)).all()
+        rows = connection.execute(found).all()
         return [LogEntry(r.seq, _event(run_id, r.seq, r.body), r.worker, r.step_key, r.at) for r in rows]
 
     def append(

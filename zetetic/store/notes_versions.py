@@ -22,7 +22,7 @@ from .errors import StoreError
 from .recent import Recent
 from .schema import notes_versions
 
-KEPT_NOTES = 8
+KEPT_NOTES = 64
 COMPARED_LINES = 2000
 """Lines that are compared one by one; a longer stretch that differs is replaced as a whole."""
 
@@ -63,7 +63,7 @@ class NotesLog:
     def at_head(self, connection: Connection, run_id: str) -> Kept | None:
         """The newest version of a run's notes."""
         table = notes_versions
-        newest = (connection.execute(select(func.max(table.c.seq)).where(table.c.run_id == run_id))).scalar()
+        newest = connection.execute(select(func.max(table.c.seq)).where(table.c.run_id == run_id)).scalar()
         if newest is None:
             return None
         kept = self._heads.get(run_id)

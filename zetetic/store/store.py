@@ -154,7 +154,7 @@ class Store:
 
         def work(connection: Connection) -> _Written:
             stored = None if effect is None else journal.effect(connection, *effect)
-            research = (self._log.at_head(connection, run_id)).seen_by(worker)
+            research = self._log.at_head(connection, run_id).seen_by(worker)
             if stored is not None:
                 return _Written(Executed(research, None, stored.text, replayed=True), effect=stored)
             decision = decide(research)
