@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from zetetic import Context, aresearch
+from zetetic.models.offline.answering import statement
 from zetetic.models.offline.bearing import bears_on
 from zetetic.models.offline.challenging import why_unverified
 from zetetic.models.offline.evaluating import completeness
@@ -93,3 +94,19 @@ def test_what_one_site_states_is_told_as_what_was_found() -> None:
     claim = ClaimSeen("c_001", "UNVERIFIED", HOMES, ("s_001",))
     seen = Seen(claims={"c_001": claim}, sources={"s_001": source})
     assert why_unverified(seen, ["c_001"]) == "no second, independent source was found that states all of it"
+
+
+async def test_a_figure_is_found_in_a_sentence_that_leaves_the_subject_to_the_one_before(tmp_path: Path) -> None:
+    """ "The power house holds 16 turbines" names no barrage; told with the sentence before it, it answers."""
+    context = Context(model="offline", documents=str(CORPUS), home=str(tmp_path))
+    result = await aresearch("How many turbines has the Kestrow tidal barrage?", context=context)
+    assert result.status == "complete"
+    summary = result.report.partition("## Summary")[2].partition("## Details")[0]
+    assert "holds 16 turbines" in summary
+    cited = next(claim for claim in result.claims if "holds 16 turbines" in claim["text"])
+    assert "Kestrow tidal barrage" in cited["text"]
+
+
+def test_a_claim_of_two_sentences_is_told_as_one() -> None:
+    two = ClaimSeen("c_001", "UNVERIFIED", "The barrage has a lock. It holds one ship. Ada runs it!", ("s_001",))
+    assert statement(two) == "The barrage has a lock; it holds one ship; Ada runs it [c_001]."

@@ -23,6 +23,8 @@ from .language import (
 )
 from .reading import ClaimSeen, Seen, is_living
 
+_STARTS = re.compile(r"^(?:The|An?|Its?|They|Their|These|Those|This|That|He|She|His|Her|In|On|At|By|For|From|With)\b")
+"""Words that are written small where they do not begin a sentence."""
 MOST_STATEMENTS = 6
 LONGEST_ANSWER = 2800
 NOT_FOUND = "Not found in the sources: "
@@ -130,9 +132,10 @@ def candidates(seen: Seen) -> list[ClaimSeen]:
 
 
 def statement(claim: ClaimSeen) -> str:
-    """The claim's words, each sentence with the claim's id."""
+    """The claim's words in one sentence with its id: where they are two, the first names what the second speaks of."""
     parts = [part.rstrip().rstrip(".!") for part in split_sentences(claim.text)]
-    return " ".join(f"{part} [{claim.id}]." for part in parts if part)
+    told = "; ".join(_STARTS.sub(lambda m: m[0].lower(), part) if n else part for n, part in enumerate(parts) if part)
+    return f"{told} [{claim.id}]."
 
 
 def compose(seen: Seen) -> tuple[str, list[str]]:

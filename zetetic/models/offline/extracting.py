@@ -7,6 +7,7 @@ from typing import Any
 
 from zetetic.state.wording import folded
 
+from .bearing import bears_on
 from .language import (
     LONGEST_CLAIM,
     Weights,
@@ -32,7 +33,7 @@ FEW_PAGES = 3
 SHORT_PAGE = 2500
 FRAGMENT = 300
 UNFIT = 0.6
-"""What is left of a sentence's relevance where it has not the kind of answer that is asked for."""
+"""What is left of a sentence's relevance where it has not the kind of answer that is asked for, or not of that."""
 
 
 def extract(prompt: str) -> dict[str, Any]:
@@ -92,7 +93,7 @@ def _claims(
         best, wanted = 0.0, asked[0][0]
         for number, (question_id, question) in enumerate(asked):
             score = relevance(question or objective, sentence, weights, context)
-            if not fits_kind(question, sentence):
+            if not fits_kind(question, sentence) or not bears_on(question, sentence):
                 score *= UNFIT
             if score > best + (0.05 if number else 0.0):
                 best, wanted = score, question_id
