@@ -11,9 +11,10 @@ from arms.stage import up_to_the_arms
 from graph.rig import ANSWER, OFFICE, Rig, arms, whole, worker
 
 from zetetic.nodes.arms import ArmView
-from zetetic.nodes.verify import _verify, loose_figures
+from zetetic.nodes.verify import _verify
 from zetetic.nodes.workbench import Workbench, workbench
 from zetetic.state.evaluation import ArmResult
+from zetetic.state.figures import loose_figures
 from zetetic.state.research import Research
 
 pytestmark = pytest.mark.rule("A3")

@@ -127,7 +127,7 @@ def test_a_run_is_named_by_its_first_characters_or_as_the_latest(name: str, here
     home = ("--home", str(three))
     assert here("status", named, *home).out.startswith(f"Run {run}\n")
     assert here("show", named, *home, "--json").json["run_id"] == run
-    for command in (("resume", named), ("steer", named, "More.")):
+    for command in (("resume", named, "--max-turns", "90"), ("steer", named, "More.")):
         assert here(*command, *home).err.startswith("zetetic: The run is complete")
     assert here("fork", named, "--at", "99", *home).err.startswith(f"zetetic: The run {run} has ")
     assert here("work", named, *home).err.startswith(f"zetetic: The run {run} is complete")
@@ -208,6 +208,10 @@ def test_each_part_is_shown_as_text_and_as_json(
 def test_a_complete_run_goes_no_further(here: Here, run: str, home: Path) -> None:
     refused = here("resume", run, "--home", str(home), "--max-turns", "90")
     assert refused == Ended(2, "", "zetetic: The run is complete; ask a new question in a new run.\n")
+    given = here("resume", run, "--home", str(home))
+    assert given.code == 0
+    assert given.out == here("show", run, "report", "--home", str(home)).out
+    assert "The run was complete; this is its report." in given.err
     refused = here("steer", run, "One more thing.", "--home", str(home))
     assert (refused.code, refused.out) == (2, "")
 

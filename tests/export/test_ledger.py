@@ -36,7 +36,10 @@ def test_the_loop_state() -> None:
         "default_mode": "bounded-research",
         "status": "running",
         "stop_flags": {"stop_on_guard_fail": True, "stop_on_missing_evidence": True, "stop_on_scope_change": True},
-        "plateau_rule": "3 records in a row in which gaps do not shrink and no question or claim changes status",
+        "plateau_rule": (
+            "3 records in a row in which gaps do not shrink and no question or claim changes status, "
+            "or 2 in a row without new evidence"
+        ),
         "created_at": "2026-01-01T00:00:00Z",
         "updated_at": "2026-01-01T00:10:00Z",
         "last_iteration": 1,
@@ -83,6 +86,9 @@ def test_the_budget() -> None:
         "spent_iterations": 1,
         "spent_tokens": 100,
         "spent_usd": 0.25,
+        "max_turns": 60,
+        "spent_turns": 0,
+        "synthesis_reserve": 0.15,
         "extensions": [
             {"at": "2026-01-01T00:12:00Z", "by": "user", "iterations": 5, "tokens": 0, "usd": 0.0, "seconds": 0.0}
         ],
@@ -126,6 +132,7 @@ def test_a_record() -> None:
             "actions_taken": ["web_search: plant power"],
             "output": "240 MW",
             "remaining_gaps": ["q_002: Who paid?"],
+            "new_evidence": 0,
             "budget_delta": {"iterations": 1, "tokens": 100, "usd": 0.5, "wall_time_seconds": 60.0},
             "decision": "revise",
             "next_objective": "How big is the plant? Look at the owner's page.",

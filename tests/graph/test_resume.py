@@ -153,7 +153,10 @@ async def test_death_right_after_the_end_leaves_the_last_step_to_the_resume(
     await assert_as_if_nothing_had_happened(result, rig)
     assert (home / "victim" / "report.md").exists()
     with pytest.raises(SetupError, match="is complete"):
-        await aresume("victim", context=rig.context())
+        await aresume("victim", context=rig.context(), turns=9)
+    again = await aresume("victim", context=rig.context())
+    assert (again.status, again.report, again.usage) == (result.status, result.report, result.usage)
+    assert len(rig.worker.prompts) == 10
 
 
 async def test_the_report_in_the_run_folder_is_the_one_that_is_given(home: Path) -> None:

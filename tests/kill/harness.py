@@ -45,6 +45,8 @@ class Left:
     report: str
     usage: dict[str, float]
     status: str
+    folder: list[str]
+    """What `zetetic validate` and `zetetic verify` say of the run folder, and what it counts."""
     asked: Counter[str] = field(default_factory=Counter)
 
 
@@ -131,14 +133,26 @@ def left_by(home: Path, told: Path) -> Left:
         report=(folder / "report.md").read_text(encoding="utf-8"),
         usage=said["usage"],
         status=said["status"],
+        folder=judged(folder),
     )
+
+
+def judged(folder: Path) -> list[str]:
+    """The faults of a run folder, and what of its evidence was looked at."""
+    from zetetic.export import verify_folder
+    from zetetic.export.validating import validate_folder
+    from zetetic.nodes.identities import IDENTITIES
+
+    evidence = verify_folder(folder, IDENTITIES)
+    faults = [*map(str, validate_folder(folder)), *(finding.line() for finding in evidence.findings)]
+    return [*faults, f"checked: {evidence.checked}"]
 
 
 def differences(whole: Left, left: Left, in_flight: int) -> list[str]:
     """What is not as in the undisturbed run. No more is asked again than was in flight when it died."""
     faults = [
         f"{name} differs"
-        for name in ("research", "events", "notes", "report", "usage", "status")
+        for name in ("research", "events", "notes", "report", "usage", "status", "folder")
         if getattr(whole, name) != getattr(left, name)
     ]
     missing = whole.asked - left.asked
@@ -188,7 +202,8 @@ def tried(sample: int = 0, seed: int = 1911, part: int = 0, of: int = 1) -> Iter
         yield len(names)
         numbers = list(range(1, len(names) + 1))
         if sample:
-            numbers = sorted(random.Random(seed).sample(numbers, min(sample, len(numbers))))
+            *before, last = numbers  # at the last, nothing is left to do
+            numbers = sorted([*random.Random(seed).sample(before, min(sample, len(numbers)) - 1), last])
         for number in numbers[part::of]:
             yield killed_at(number, names[number - 1], whole, Path(place), address)
             shutil.rmtree(Path(place) / f"at-{number}", ignore_errors=True)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zetetic.state.anchoring import enclosing_sentence, unsaid, without_citations
+from zetetic.state.quotes import find_quote
 
 pytestmark = pytest.mark.rule("D31")
 PAGE = "A heading\n\nIt is false that the lighthouse is 42 metres tall. It was lit in 1911.\n\nThe end"
@@ -28,6 +29,22 @@ def test_the_whole_sentence_is_kept_so_that_a_denial_before_the_quote_shows() ->
 )
 def test_a_block_ends_a_sentence(quote: str, whole: str) -> None:
     assert kept(quote) == whole
+
+
+@pytest.mark.parametrize(
+    ("page", "quote", "whole"),
+    [
+        ("The tower costs 3.5 million a year. It is old.", "tower costs", "The tower costs 3.5 million a year."),
+        ("It is told at example.org in full. Later too.", "It is told", "It is told at example.org in full."),
+        ("高さは42メートルです。建てられた。", "高さは42メートル", "高さは42メートルです。"),
+    ],
+)
+def test_a_stop_within_a_number_or_an_address_ends_no_sentence(page: str, quote: str, whole: str) -> None:
+    found = find_quote(page, quote)
+    assert found is not None
+    left, right = enclosing_sentence(page, found.start, found.end)
+    assert page[left:right] == whole
+    assert find_quote(page, whole) is not None
 
 
 @given(st.text("ab .\n", min_size=1, max_size=80), st.data())

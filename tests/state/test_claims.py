@@ -113,6 +113,30 @@ def test_the_same_statement_is_recorded_once() -> None:
     assert list(run.research.claims) == ["c_001"]
 
 
+@pytest.mark.rule("D32", "D33")
+@pytest.mark.parametrize("way", ["add_source", "append"])
+def test_a_source_that_ties_the_others_together_takes_the_proof_away(way: str) -> None:
+    run = Run()
+    claim = run.verified("The plant gives 240 MW.")
+    both = "Both site001.org and site002.org say it: The plant gives 240 MW"
+    digest = run.source(f"{both}.")
+    if way == "append":
+        said = append(run, Entry(text="The plant gives 240 MW.", quote=both, source_id=digest))
+    else:
+        said = run.do(decide_add_source, claim, digest, "supports", both, "a house of its own", pages=run.pages)
+        assert said.startswith("s_003 supports c_001, which is UNVERIFIED again")
+    assert status(run, claim) == "UNVERIFIED"
+    assert run.research.claims[claim].check.startswith("since s_003 was linked: c_001 has ")
+
+
+@pytest.mark.rule("D32")
+def test_a_further_source_of_its_own_takes_nothing_away() -> None:
+    run = Run()
+    claim = run.verified()
+    run.support(claim)
+    assert status(run, claim) == "VERIFIED"
+
+
 @pytest.mark.rule("D31", "D33")
 def test_the_same_statement_of_another_source_is_a_link_that_counts_once_declared() -> None:
     run = Run()

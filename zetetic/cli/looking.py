@@ -26,7 +26,7 @@ from .terminal import UserError, give, give_json, give_table, say
 
 
 @asynccontextmanager
-async def _run(
+async def found_run(
     run_id: str | None, given: dict[str, Any], *, reading: bool = True
 ) -> AsyncIterator[tuple[Store, Research, Context]]:
     """A run, or the latest, with the store and the context it is found in. Raises UserError where there is none."""
@@ -50,7 +50,7 @@ def _place(kept: dict[str, Any]) -> dict[str, Any]:
 
 async def show_status(run_id: str | None, given: dict[str, Any], *, as_json: bool) -> int:
     """The summary of a run (L12), or with `--json` the loop view too (R1)."""
-    async with _run(run_id, given) as (_, research, context):
+    async with found_run(run_id, given) as (_, research, context):
         now = datetime.now(UTC)
         at = now if research.status == "running" else research.updated_at or now  # no time passes for one that stopped
         if as_json:
@@ -127,7 +127,7 @@ async def show_part(run_id: str, what: str, given: dict[str, Any], *, as_json: b
     """One part of what a run found, as text or as JSON."""
     if what != "report" and what not in PARTS:
         raise UserError(f"There is nothing called {what!r} to show: report, {', '.join(PARTS)}.")
-    async with _run(run_id, given) as (store, research, _):
+    async with found_run(run_id, given) as (store, research, _):
         run_id = research.run_id
         if what == "report":
             if not has_report(research):
@@ -153,7 +153,7 @@ async def show_part(run_id: str, what: str, given: dict[str, Any], *, as_json: b
 
 async def direct(run_id: str, text: str, given: dict[str, Any], *, as_json: bool) -> int:
     """Records a directive for the next attempt (A24)."""
-    async with _run(run_id, given, reading=False) as (store, research, context):
+    async with found_run(run_id, given, reading=False) as (store, research, context):
         run_id = research.run_id
         who = context.user or "user"
         at = datetime.now(UTC)

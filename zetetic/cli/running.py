@@ -107,14 +107,15 @@ async def go_on(run_id: str, given: dict[str, Any], room: dict[str, Any], *, ver
         raise UserError(f"The run was started with the model {research.model}, and how is not kept: give --model.")
     bounds, added = bounds_of(research, room)
     refused = decide_resume(research, at=datetime.now(UTC), **added)
-    if isinstance(refused, Refusal):
+    if isinstance(refused, Refusal) and any(added.values()):  # else a last step may be left to do
         raise UserError(" ".join(refused.missing))
     context = context_of({**given, **bounds, "mode": research.mode, "user": given.get("user") or research.user}, stored)
 
     def begin(stop: Stop, progress: Progress) -> Awaitable[ResearchResult]:
         return aresume(run_id, context=context, **added, control=stop.control, progress=progress)
 
-    return await run_to_end(run_id, context, begin, verbose=verbose, as_json=as_json)
+    notice = "The run was complete; this is its report." if research.status == "complete" else ""
+    return await run_to_end(run_id, context, begin, notice=notice, verbose=verbose, as_json=as_json)
 
 
 # A run.

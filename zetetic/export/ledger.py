@@ -5,13 +5,15 @@ Each is a function of the research, so the folder can be rebuilt at any time and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-from zetetic.state.breakers import budget_left
+from zetetic.state.breakers import Breaker, budget_left
 from zetetic.state.frontier import select_next
 from zetetic.state.research import Research
+from zetetic.state.thresholds import Thresholds
 from zetetic.state.values import Evaluation
 from zetetic.state.wording import one_line
 
@@ -31,16 +33,48 @@ def timestamp(at: datetime | None) -> str:
     return moment.replace(tzinfo=None).isoformat() + "Z"
 
 
-def loop_status(research: Research) -> LoopStatus:
-    """The run's status in the ledger's words."""
+def loop_status(research: Research, unproven: str = "") -> LoopStatus:
+    """The run's status in the ledger's words. With a budget used up no record can follow, so the loop has stopped; a
+    success that is `unproven` is blocked by that (L5)."""
+    if unproven:
+        return "blocked"
     if research.status == "running":
+        if used_up(research):
+            return "stopped"
         return "running" if research.turns or research.evaluations else "initialized"
     return "blocked" if research.status == "blocked" else "stopped"
 
 
-def loop_state(research: Research) -> dict[str, Any]:
+def used_up(research: Research) -> Breaker | None:
+    """The budget of which a run that is under way has nothing left, not even for its report (L4)."""
+    if research.status != "running" or research.updated_at is None:
+        return None
+    left = budget_left(research, research.updated_at, whole=True)
+    if left.records <= 0 or left.turns <= 0:
+        return "iterations"
+    if left.tokens == 0:
+        return "tokens"
+    if left.usd == 0.0:
+        return "cost"
+    return "wall_clock" if left.seconds <= 0 else None
+
+
+def plateau_rule(t: Thresholds) -> str:
+    """The rules that end a run in which nothing moves, with the numbers in force (L11, R10)."""
+    return (
+        f"{t.plateau_records} records in a row in which gaps do not shrink and no question or claim changes status, "
+        f"or {t.barren_rounds_limit} in a row without new evidence"
+    )
+
+
+def plateau_numbers(rule: str) -> tuple[int, int] | None:
+    """Records of a plateau, and without new evidence (1 where a text names one number only); None where it has none."""
+    found = [int(number) for number in re.findall(r"[0-9]{1,9}", rule)]
+    return (found[0], found[1] if len(found) > 1 else 1) if found else None
+
+
+def loop_state(research: Research, unproven: str = "") -> dict[str, Any]:
     """`loop_state.json` (L1)."""
-    plateau = f"{research.thresholds.plateau_records} records in a row in which gaps do not shrink"
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": research.run_id,
@@ -49,13 +83,13 @@ def loop_state(research: Research) -> dict[str, Any]:
         "scope": research.scope,
         "exclusions": list(research.exclusions),
         "default_mode": research.mode,
-        "status": loop_status(research),
+        "status": loop_status(research, unproven),
         "stop_flags": {
             "stop_on_guard_fail": True,
             "stop_on_missing_evidence": True,
             "stop_on_scope_change": True,
         },
-        "plateau_rule": f"{plateau} and no question or claim changes status",
+        "plateau_rule": plateau_rule(research.thresholds),
         "created_at": timestamp(research.opened_at),
         "updated_at": timestamp(research.updated_at),
         "last_iteration": len(research.evaluations),
@@ -63,7 +97,10 @@ def loop_state(research: Research) -> dict[str, Any]:
 
 
 def budget(research: Research, at: datetime) -> dict[str, Any]:
-    """`budget.json`. Tokens and US dollars of 0 are unlimited; seconds of wall clock."""
+    """`budget.json`. Tokens and US dollars of 0 are unlimited; seconds of wall clock.
+
+    Turns and the reserve stand here so that a stop for want of them can be recomputed (L5).
+    """
     t = research.thresholds
     return {
         "schema_version": SCHEMA_VERSION,
@@ -78,6 +115,9 @@ def budget(research: Research, at: datetime) -> dict[str, Any]:
         "spent_iterations": len(research.evaluations),
         "spent_tokens": research.usage.tokens,
         "spent_usd": research.usage.usd,
+        "max_turns": t.max_turns,
+        "spent_turns": research.turns,
+        "synthesis_reserve": t.synthesis_reserve,
         "extensions": [
             {
                 "at": timestamp(extension.at),
@@ -97,14 +137,27 @@ def budget(research: Research, at: datetime) -> dict[str, Any]:
 # Iteration records.
 
 
-def iteration_records(research: Research, proof_ids: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """`iterations.jsonl`, a record an attempt. `proof_ids` are cited by the record of a success (L5)."""
+UNPROVEN = "blocked:evidence"
+"""The reason in the ledger of a run whose gates passed, and whose evidence does not verify (L5)."""
+
+
+def iteration_records(research: Research, proof_ids: Sequence[str] = (), unproven: str = "") -> list[dict[str, Any]]:
+    """`iterations.jsonl`, a record an attempt. `proof_ids` are cited by the record of a success; where `unproven` says
+    why its evidence does not verify, the record claims none and is blocked by that (L5)."""
     records = [_record(research, n, evaluation) for n, evaluation in enumerate(research.evaluations, 1)]
     if records and research.status != "running":
         _end(research, records[-1])
+    elif records and (fired := used_up(research)):
+        records[-1] |= {"decision": "stop", "next_objective": "", "stop_reason": f"breaker:{fired}"}
     if records and records[-1]["stop_reason"] == "success_criteria_met":
         records[-1]["evidence_checked"]["evidence_ids"] = list(proof_ids)
+        if unproven:
+            records[-1] |= {"decision": "blocked", "blocker": _blocked_by(unproven), "stop_reason": UNPROVEN}
     return records
+
+
+def _blocked_by(unproven: str) -> str:
+    return one_line(f"the evidence does not verify: {unproven}", 300)
 
 
 def _record(research: Research, number: int, evaluation: Evaluation) -> dict[str, Any]:
@@ -132,6 +185,7 @@ def _record(research: Research, number: int, evaluation: Evaluation) -> dict[str
         "actions_taken": list(evaluation.actions),
         "output": evaluation.output,
         "remaining_gaps": list(evaluation.remaining_gaps),
+        "new_evidence": evaluation.new_evidence,
         "budget_delta": {
             "iterations": 1,
             "tokens": evaluation.tokens,
@@ -199,6 +253,13 @@ def _end(research: Research, record: dict[str, Any]) -> None:
 
 # Recovery.
 
+RECOVERY_TITLE = "# Autonomous Research Loop Recovery"
+BULLETS = (
+    *("Goal", "Status", "Last completed iteration", "Next safe action"),
+    *("Remaining evidence gaps", "Active blockers", "Budget remaining"),
+)
+COMPLETE = "none: the run is complete"
+
 
 def active_blockers(research: Research) -> str:
     """What keeps the run, or some of its questions, from going on; '' if nothing does."""
@@ -211,6 +272,7 @@ def active_blockers(research: Research) -> str:
     return "; ".join(found)
 
 
+REVERIFY = "look at what `zetetic verify` says of this folder, and do not rely on its report as proven"
 MORE_ROOM = "resume the run with a larger budget"
 _OTHERWISE = "by --documents, --search or zetetic steer, and resume the run with a few more turns"
 _ADVICE = {
@@ -226,7 +288,7 @@ _ADVICE = {
 def next_safe_action(research: Research) -> str:
     """The one action that recovery may take (L3, L9)."""
     if research.status == "complete":
-        return "none: the run is complete"
+        return COMPLETE
     if research.status == "blocked":
         return f"remove the blocker ({active_blockers(research) or 'unknown'}), then resume the run"
     if research.loop == "simple" and research.stop_reason == "finalized":
@@ -243,23 +305,22 @@ def next_safe_action(research: Research) -> str:
     return f"resume: work on {current.id}: {one_line(current.question, 200)}"
 
 
-def recovery(research: Research, at: datetime) -> str:
+def recovery(research: Research, at: datetime, unproven: str = "") -> str:
     """`recovery.md` (L9)."""
     left = budget_left(research, at, whole=True)
+    fired = used_up(research)
+    reason = UNPROVEN if unproven else f"breaker:{fired}" if fired else research.stop_reason
     tokens = "unlimited" if left.tokens is None else str(left.tokens)
     usd = "unlimited" if left.usd is None else f"{left.usd:.4f}"
     gaps = [one_line(gap.text, 200) for gap in shortfalls(research)]
-    lines = {
-        "Goal": one_line(research.objective),
-        "Status": loop_status(research) + (f" ({research.stop_reason})" if research.stop_reason else ""),
-        "Last completed iteration": str(len(research.evaluations)),
-        "Next safe action": next_safe_action(research),
-        "Remaining evidence gaps": "; ".join(gaps) or "none",
-        "Active blockers": one_line(active_blockers(research)) or "none",
-        "Budget remaining": (
-            f"{left.records} iterations, {left.turns} turns, {tokens} tokens, {usd} US dollars, "
-            f"{left.seconds:.0f} seconds"
-        ),
-    }
-    bullets = "".join(f"- {name}: {value}\n" for name, value in lines.items())
-    return f"# Autonomous Research Loop Recovery\n\n{bullets}"
+    values = (
+        one_line(research.objective),
+        loop_status(research, unproven) + (f" ({reason})" if reason else ""),
+        str(len(research.evaluations)),
+        REVERIFY if unproven else next_safe_action(research),
+        "; ".join(gaps) or "none",
+        one_line(_blocked_by(unproven) if unproven else active_blockers(research)) or "none",
+        f"{left.records} iterations, {left.turns} turns, {tokens} tokens, {usd} US dollars, {left.seconds:.0f} seconds",
+    )
+    bullets = "".join(f"- {name}: {value}\n" for name, value in zip(BULLETS, values, strict=True))
+    return f"{RECOVERY_TITLE}\n\n{bullets}"

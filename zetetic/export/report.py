@@ -43,11 +43,16 @@ def render_report(research: Research, page_path: PagePath | None = None) -> str:
     `page_path` gives the path of a source's stored text, where there is one to point to. A report that was rendered
     before and whose draft is not at hand is returned as it is.
     """
+    return rendered_report(research, page_path)[0]
+
+
+def rendered_report(research: Research, page_path: PagePath | None = None) -> tuple[str, References]:
+    """The report, and what its numbers stand for; nothing where it is one that was rendered before."""
     held = research.report
-    if held.final and not held.draft and not held.rendered_by_code and not cited_ids(held.final):
-        return held.final
-    contents = contents_of(research)
     references = References(research)
+    if held.final and not held.draft and not held.rendered_by_code and not cited_ids(held.final):
+        return held.final, references
+    contents = contents_of(research)
     table = answer_table(research, references)
     body = [references.resolve(part) for part in contents.told] or ["## Summary\n\nNothing could be established."]
     stated = "\n\n".join(map(references.resolve, contents.stated_gaps))
@@ -67,7 +72,7 @@ def render_report(research: Research, page_path: PagePath | None = None) -> str:
         "## Sources",
         *_sources(research, references, page_path),
     ]
-    return "\n\n".join(part for part in parts if part.strip()) + "\n"
+    return "\n\n".join(part for part in parts if part.strip()) + "\n", references
 
 
 def _one_list(stated: str, found: str) -> str:

@@ -29,16 +29,20 @@ def write_run_folder(
     *,
     page_path: PagePath | None = None,
     proof_ids: Sequence[str] = (),
+    unproven: str = "",
 ) -> None:
-    """Writes the folder's files; the ledger's records before its state, so that a state never counts ahead."""
+    """Writes the folder's files; the ledger's records before its state, so that a state never counts ahead.
+
+    `proof_ids` are cited as the proof of a success; `unproven` says why there is none to cite, although there should.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    write_records(folder / "iterations.jsonl", iteration_records(research, proof_ids))
+    write_records(folder / "iterations.jsonl", iteration_records(research, proof_ids, unproven))
     write_atomically(folder / "budget.json", _json(budget(research, at)))
-    write_atomically(folder / "recovery.md", recovery(research, at))
+    write_atomically(folder / "recovery.md", recovery(research, at, unproven))
     write_receipts(research, folder)
     if has_report(research):
         write_atomically(folder / "report.md", render_report(research, page_path))
-    write_atomically(folder / "loop_state.json", _json(loop_state(research)))
+    write_atomically(folder / "loop_state.json", _json(loop_state(research, unproven)))
 
 
 def write_receipts(research: Research, folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar, cast
@@ -14,6 +15,7 @@ from langgraph.graph import StateGraph
 from langgraph.runtime import RunControl
 
 from zetetic.export import result_claims, result_gaps, result_sources
+from zetetic.export.validating import validate_folder
 from zetetic.nodes.channels import Channels, Input, Output
 from zetetic.nodes.context import Context
 from zetetic.nodes.lease import leased
@@ -37,6 +39,7 @@ Progress = Callable[[dict[str, Any], Research], None]
 """Called after each node that closed a turn or an attempt, with its channel update and the research as it stands."""
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 TURN_ENDS = frozenset({"state", "update", "route"})
 
@@ -101,12 +104,17 @@ async def aresume(
     control: RunControl | None = None,
     progress: Progress | None = None,
 ) -> ResearchResult:
-    """Lets a run go on after a stop, a crash or a block; a reported one needs room (D54)."""
+    """Lets a run go on after a stop, a crash or a block; a reported one needs room (D54). Of one that is complete, and
+    is given no room either, the result: whoever was killed at the very end gets what there is.
+
+    The run folder is validated first; one that does not agree with the log is written anew from it (L9).
+    """
     async with workbench(context or Context()) as bench:
         if not await bench.store.exists(run_id):
             raise SetupError(f"There is no run {run_id!r} in {bench.store.place}: `zetetic runs` lists them.")
         control = control or RunControl()
         async with leased(bench, run_id, control):
+            await mend_folder(bench, run_id)
             done = await bench.store.execute(
                 run_id,
                 lambda r: decide_resume(
@@ -122,8 +130,22 @@ async def aresume(
                 reason="resume",
             )
             if isinstance(done.decision, Refusal) and not await is_cut_off(bench, run_id):
+                if done.research.status == "complete" and not any((turns, iterations, tokens, usd, seconds)):
+                    return await load_result(bench, run_id)
                 raise SetupError(" ".join(done.decision.missing))
             return await drive(bench, run_id, None, control, progress)
+
+
+async def mend_folder(bench: Workbench, run_id: str) -> None:
+    """Reads and validates the run folder, and writes it anew where it has faults: a process that was killed, or a hand,
+    left it behind or ahead of the log, which is what a run goes on from (L9)."""
+    folder = bench.run_folder(run_id)
+    if folder is None:
+        return
+    faults = await asyncio.to_thread(validate_folder, folder)
+    if faults:
+        await write_folder(bench, await bench.store.load(run_id))
+        _log.warning("%s did not agree with the log and was written anew: %s", folder, "; ".join(map(str, faults[:3])))
 
 
 async def is_cut_off(bench: Workbench, run_id: str) -> bool:

@@ -183,6 +183,9 @@ async def open_run(channels: Channels, runtime: Runtime[Context], bench: Workben
     )
     if isinstance(opened.decision, Refusal):
         raise SetupError(" ".join(opened.decision.missing))
+    from .route import write_folder  # which reads this module
+
+    await write_folder(bench, opened.research)  # its ledger is there before the first attempt (L1)
     return _opened(run_id, heard)
 
 

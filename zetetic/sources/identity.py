@@ -14,7 +14,7 @@ import tldextract
 
 from zetetic.state.independence import sketch_similarity
 
-__all__ = ["canonical_url", "registrable_domain", "sketch_similarity", "text_sketch", "work_identity"]
+__all__ = ["canonical_url", "registrable_domain", "site_of", "sketch_similarity", "text_sketch", "work_identity"]
 
 SHINGLE_WORDS = 5
 SKETCH_HASHES = 256
@@ -158,6 +158,24 @@ def registrable_domain(url: str) -> str:
     if found.suffix and found.domain:
         return f"{found.domain}.{found.suffix}"
     return host if found.suffix else ".".join(host.split(".")[-2:])
+
+
+def site_of(address: str) -> str:
+    """The site of a page as its final address alone says it: `registrable_domain`, or `local:…` for a file that
+    declares no url, the files behind a query, and a text that a tool found (D33); '' where the address does not say.
+    """
+    scheme, _, rest = address.partition(":")
+    match scheme.lower():
+        case "http" | "https":
+            return registrable_domain(address)
+        case "file":
+            return f"local:{unquote(rest)}"
+        case "query":
+            return " + ".join(f"local:{unquote(file)}" for file in rest.partition("@")[2].split("+"))
+        case "tool":
+            return "local:" + "/".join(unquote(part) for part in rest.split("/")[:2])
+        case _:
+            return ""
 
 
 def _copied_address(url: str) -> str:

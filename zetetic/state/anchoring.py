@@ -60,7 +60,7 @@ def enclosing_sentence(page: str, start: int, end: int) -> tuple[int, int]:
         left -= 1
         if end - left > LONGEST_QUOTE:
             return start, end
-    while right < len(page) and page[right - 1] not in _ENDS and not _breaks(page, right):
+    while right < len(page) and not _ends_sentence(page, right) and not _breaks(page, right):
         right += 1
         if right - left > LONGEST_QUOTE:
             return left, end
@@ -74,6 +74,12 @@ def enclosing_sentence(page: str, start: int, end: int) -> tuple[int, int]:
 def _starts_sentence(page: str, place: int) -> bool:
     before = page[max(0, place - 4) : place].rstrip()[-1:]
     return (page[place - 1].isspace() and before in _ENDS) or _breaks(page, place)
+
+
+def _ends_sentence(page: str, place: int) -> bool:
+    """Whether a sentence ends before this place: the stop in 3.5 or example.org ends none."""
+    last = page[place - 1]
+    return last in _ENDS and (not last.isascii() or not page[place : place + 1].isalnum())
 
 
 def _breaks(page: str, place: int) -> bool:

@@ -132,9 +132,12 @@ def _arms_usd(research: Research) -> float:
 
 
 def attempt_affordable(research: Research, at: datetime) -> bool:
-    """Whether the budget left covers an attempt and its evaluation (A27)."""
+    """Whether the budget left covers an attempt and its evaluation (A27).
+
+    Attempts of other workers that are under way will each write a record, so they are counted as written (L4).
+    """
     left = budget_left(research, at)
-    if left.turns <= 0 or left.records <= 0 or left.seconds <= 0:
+    if left.turns <= 0 or left.records <= len(research.attempts_under_way()) or left.seconds <= 0:
         return False
     if left.tokens is not None and left.tokens <= arms_allowance(research) + research.usage.largest:
         return False

@@ -73,8 +73,10 @@ def decide_append(
                 wrong.append(loose)
                 continue
             # The same words from another source: a further link, which counts once its independence is declared.
-            happened.append(ev.EvidenceAdded(at=at, claim_id=twin.id, evidence=added))
-            seen[folded(entry.wording())] = twin.model_copy(update={"evidence": (*twin.evidence, added)})
+            moved = _outweighed(research, twin, added, at)
+            happened += [ev.EvidenceAdded(at=at, claim_id=twin.id, evidence=added), *moved]
+            now: dict[str, object] = {"evidence": (*twin.evidence, added)} | ({"status": "UNVERIFIED"} if moved else {})
+            seen[folded(entry.wording())] = twin.model_copy(update=now)
             said.append(f"{entry.source_id} states [{twin.id}] too: linked, not yet declared independent")
             continue
         fault = _entry_fault(entry, seen)
@@ -178,6 +180,17 @@ def verification_missing(research: Research, claim: Claim) -> tuple[str, ...]:
         elif question is not None and question.status in ("pending", "in_progress", "blocked"):
             missing.append(f"{claim.id} is contradicted by {other_id}: {question_id} must be closed first.")
     return tuple(missing)
+
+
+def _outweighed(research: Research, claim: Claim, link: Evidence, at: datetime) -> tuple[ev.Event, ...]:
+    """A further source that ties those of a VERIFIED claim together takes from it what it was verified with: it is to
+    be verified again (D32, D33)."""
+    weighed = claim.model_copy(update={"evidence": (*claim.evidence, link)})
+    alone = research.model_copy(update={"contradictions": ()})  # which are addressed for themselves (D34)
+    if link.stance != "supports" or claim.status != "VERIFIED" or not (lacks := verification_missing(alone, weighed)):
+        return ()
+    why = f"since {link.source_id} was linked: {lacks[0].partition(': ')[0]}"
+    return (ev.ClaimMoved(at=at, claim_id=claim.id, status="UNVERIFIED", actor="code", why=why),)
 
 
 def opposed(research: Research, claim_id: str) -> tuple[tuple[str, str], ...]:
@@ -313,7 +326,8 @@ def decide_add_source(
     if missing or isinstance(link, str):
         return refuse(*missing)
     happened: list[ev.Event] = [ev.EvidenceAdded(at=at, claim_id=claim_id, evidence=link)]
-    message = f"{source_id} {stance} {claim_id}"
+    happened += _outweighed(research, claim, link, at)
+    message = f"{source_id} {stance} {claim_id}" + (", which is UNVERIFIED again" if len(happened) > 1 else "")
     if stance == "supports":
         source = research.sources[source_id]
         others = [research.sources[known.source_id] for known in claim.links("supports")]

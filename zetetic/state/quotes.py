@@ -275,7 +275,7 @@ def _cut_at_start(page: _Folded, at: int) -> bool:
     ):
         return True
     return first.isdigit() and (
-        before in _BOUND_TO_NUMBER
+        (before in _BOUND_TO_NUMBER and (before != "_" or text[at - 2 : at - 1].isalnum()))  # x_2, not _2 emphasized_
         or (before == "-" and _is_hyphen(page, at - 1))
         or (before in ".,:/" and at > 1 and text[at - 2].isdigit())
         or (before == "." and (at == 1 or text[at - 2] in " (-"))
@@ -299,7 +299,9 @@ def _cut_at_end(page: _Folded, end: int) -> bool:
             return True
     if not last.isdigit():
         return False
-    return after in "%\u2030\u00b0^_" or (after in ".,:" and then.isdigit()) or text.startswith(_FRACTIONS, end)
+    if after == "_":  # 2_5, not _up to 2_
+        return then.isalnum()
+    return after in "%\u2030\u00b0^" or (after in ".,:" and then.isdigit()) or text.startswith(_FRACTIONS, end)
 
 
 def _clause_ends(page: _Folded, at: int) -> bool:

@@ -208,6 +208,8 @@ def _select(log: _Log, at: datetime, fleet: bool) -> str:
         log.add(*conclude_exploration(r, "frontier_exhausted", at=at))
         return ""
     if not attempt_affordable(r, at):
+        if is_shared(r) and breaker(r, at) is None:  # what is left is what others have under way
+            return WAIT
         log.add(*conclude_exploration(r, f"breaker:{breaker(r, at) or 'tokens'}", at=at))
         return ""
     if fleet and chosen.id != ROOT:

@@ -133,15 +133,15 @@ class _Exchange(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("content-length") or 0))
-        if not self.path.endswith("/chat/completions"):
-            self._send(404, {"error": {"message": f"no such path: {self.path}"}})
-            return
         try:
-            body = json.loads(raw)
-        except ValueError:
-            self._send(400, {"error": {"message": "the body is no JSON"}})
-            return
-        try:
+            if not self.path.endswith("/chat/completions"):
+                self._send(404, {"error": {"message": f"no such path: {self.path}"}})
+                return
+            try:
+                body = json.loads(raw)
+            except ValueError:
+                self._send(400, {"error": {"message": "the body is no JSON"}})
+                return
             answer = self.server.owner.answer_to(body, {k.lower(): v for k, v in self.headers.items()})
             self._give(answer, body)
         except OSError:

@@ -1,0 +1,160 @@
+"""`verify` and `export` from a terminal: what is said where, and the exit codes."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli.commands import QUESTION, Ended, documents, run_of, zetetic
+
+Here = Callable[..., Ended]
+pytestmark = pytest.mark.rule("L6")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with one complete run."""
+    place = tmp_path_factory.mktemp("verify")
+    documents(place / "docs")
+    args = ["--documents", "docs", "--home", "home", "--min-sources", "2", "--min-domains", "2"]
+    assert zetetic("research", QUESTION, *args, cwd=place).code == 0
+    return place / "home"
+
+
+@pytest.fixture
+def folder(home: Path, tmp_path: Path) -> Path:
+    """A copy of its folder, with no database beside it."""
+    return Path(shutil.copytree(home / run_of(home), tmp_path / "pack"))
+
+
+CHECKED = (
+    r"Checked: 2 pages, \d+ quotes, 2 sources, \d+ verified claims?, \d+ challenges, \d+ answers?, \d+ attempts, "
+    r"\d+ cited sentences?, 1 proof"
+)
+
+
+def test_it_says_what_it_checked_and_then_that_it_holds(here: Here, folder: Path) -> None:
+    done = here("verify", str(folder))
+    assert (done.code, done.err) == (0, "")
+    where, checked, verdict = done.out.splitlines()
+    assert re.fullmatch(rf"Folder: {folder} \(run \w+, complete\)", where)
+    assert re.fullmatch(CHECKED, checked)
+    assert verdict == "Verified: all of it holds."
+
+
+def test_a_run_is_named_as_everywhere(here: Here, home: Path) -> None:
+    run = run_of(home)
+    for name in (run, run[:5], "latest"):
+        done = here("verify", name, "--home", str(home))
+        assert done.code == 0
+        assert done.out.startswith(f"Folder: {home / run} (run {run}, complete)\n")
+
+
+def test_every_fault_is_a_line_and_the_exit_code_says_so(here: Here, folder: Path) -> None:
+    page = next((folder / "pages").iterdir())
+    page.write_text("Something else.\n")
+    (folder / "report.md").write_text("# Another report\n")
+    done = here("verify", str(folder))
+    assert (done.code, done.err) == (3, "")
+    lines = done.out.splitlines()
+    at = lines.index(next(line for line in lines if line.endswith(" faults:")))
+    assert lines[at] == f"{len(lines) - at - 1} faults:"
+    assert f"pages/{page.name}: was changed: " in done.out
+    assert "report.md: is not the report that stands in evidence.json" in lines
+    told = here("verify", str(folder), "--json")
+    assert told.code == 3
+    assert told.json["verified"] is False
+    assert {"file": "report.md", "id": "", "says": "is not the report that stands in evidence.json"} in told.json[
+        "findings"
+    ]
+    assert len(told.json["findings"]) == len(lines) - at - 1
+
+
+def test_as_json(here: Here, folder: Path) -> None:
+    told = here("verify", str(folder), "--json").json
+    assert (told["folder"], told["status"], told["verified"]) == (str(folder), "complete", True)
+    assert (told["notes"], told["findings"]) == ([], [])
+    assert told["checked"]["pages"] == 2
+
+
+def test_a_folder_that_is_none(here: Here, tmp_path: Path) -> None:
+    assert here("verify", "nowhere").err == (
+        "zetetic: There is no folder nowhere, and no run 'nowhere' with a folder in .zetetic.\n"
+    )
+    (tmp_path / "file").write_text("x")
+    assert here("verify", "file") == Ended(2, "", "zetetic: file is a file: give the folder it stands in.\n")
+    (tmp_path / "empty").mkdir()
+    empty = here("verify", "empty")
+    assert empty.code == 3
+    assert empty.out.startswith("Folder: empty\nChecked: nothing\n1 fault:\nevidence.json: is missing: ")
+
+
+def test_without_a_claim_there_is_nothing_to_verify(here: Here, tmp_path: Path) -> None:
+    docs = str(documents(tmp_path / "docs"))
+    assert here("research", QUESTION, "--documents", docs, "--home", "home", "--loop", "simple").code == 3
+    done = here("verify", "latest", "--home", "home")
+    assert done.code == 0
+    assert done.out.splitlines()[2:] == [
+        "Note: The report is of the simple loop: nothing it states was ever put to a check.",
+        "Nothing to verify: the run recorded no claim, and does not say that it did.",
+    ]
+    assert here("verify", "latest", "--home", "home", "--json").json["verified"] is False
+
+
+# export
+
+
+def test_the_report_and_the_evidence_are_exported(here: Here, home: Path, tmp_path: Path) -> None:
+    folder = home / run_of(home)
+    report = here("export", "latest", "--home", str(home))
+    assert report == Ended(0, (folder / "report.md").read_text(), "")
+    assert here("export", "latest", "--home", str(home), "--format", "md").out == report.out
+    told = here("export", "latest", "--home", str(home), "--format", "json")
+    assert told.json == json.loads((folder / "evidence.json").read_text())
+    written = here("export", "latest", "--home", str(home), "--format", "json", "--to", "e.json")
+    assert written == Ended(0, "", "Written: e.json\n")
+    assert (tmp_path / "e.json").read_bytes() == (folder / "evidence.json").read_bytes()
+
+
+def test_a_pack_is_exported_to_where_it_is_wanted(here: Here, home: Path, tmp_path: Path) -> None:
+    done = here("export", run_of(home), "--home", str(home), "--format", "pack", "--to", "to/here")
+    assert done == Ended(0, "to/here\n", "Check it: zetetic verify to/here\n")
+    assert here("verify", "to/here").code == 0
+    folder = home / run_of(home)
+    for name in ("evidence.json", "report.md", "iterations.jsonl", "loop_state.json"):
+        assert (tmp_path / "to" / "here" / name).read_bytes() == (folder / name).read_bytes()
+    again = here("export", run_of(home), "--home", str(home), "--format", "pack", "--to", "to/here")
+    assert again == done
+
+
+def test_a_pack_of_a_run_is_built_anew_from_its_database(here: Here, home: Path, tmp_path: Path) -> None:
+    place = Path(shutil.copytree(home, tmp_path / "home"))
+    run = run_of(place)
+    held = {path.name: path.read_bytes() for path in (place / run / "pages").iterdir()}
+    shutil.rmtree(place / run)
+    done = here("export", run, "--home", "home", "--format", "pack")
+    assert done.out == f"home/{run}\n"
+    assert {path.name: path.read_bytes() for path in (place / run / "pages").iterdir()} == held
+    assert here("verify", f"home/{run}").code == 0
+
+
+@pytest.mark.parametrize("form", ["html", "atif", "PACK", ""])
+def test_another_format_is_refused_with_those_there_are(form: str, here: Here, home: Path) -> None:
+    done = here("export", "latest", "--home", str(home), "--format", form)
+    assert done == Ended(2, "", f"zetetic: --format {form}: there are md, json and pack.\n")
+
+
+def test_nothing_of_anybody_elses_is_written_over(here: Here, home: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").write_text("mine")
+    to = ("export", "latest", "--home", str(home), "--to")
+    assert here(*to, "mine", "--format", "pack") == Ended(
+        2, "", "zetetic: mine is not empty and no folder of this run: name an empty one.\n"
+    )
+    assert here(*to, "mine/file", "--format", "pack").err == "zetetic: mine/file is a file: name a folder.\n"
+    assert here(*to, "mine").err == "zetetic: mine is a folder: name a file.\n"
+    assert here(*to, "mine/file/below").code == 2
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["file"]
+    assert here("export", "unknown", "--home", str(home)).code == 2
