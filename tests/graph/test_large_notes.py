@@ -70,7 +70,9 @@ async def test_a_section_is_asked_for_with_what_it_needs_and_no_more(home: Path)
     parts = [r.model_copy(update={"report": r.report.model_copy(update={"parts": r.report.parts[:n]})}) for n in (0, 1)]
     first, second = (section_text(part) for part in parts)
     ones, twos = r.report.plan[:2]
-    assert ones and twos and not set(ones) & set(twos)
+    assert ones
+    assert twos
+    assert not set(ones) & set(twos)
     for mine, others, text in ((ones, twos, first), (twos, ones, second)):
         assert all(f"- [{name}]" in text for name in mine)
         assert not any(f"- [{name}]" in text for name in others)

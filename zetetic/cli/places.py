@@ -125,13 +125,13 @@ def _with_folders(home: Path) -> dict[str, str]:
 def folder_named(named: str, home: str | None) -> Path:
     """A folder, or that of a run by its id, its first characters, or latest. Raises UserError where there is none."""
     path = Path(named)
-    if path.is_dir():
+    if named.strip() and path.is_dir():
         return path
-    if path.exists():
+    if path.is_file():
         raise UserError(f"{named} is a file: give the folder it stands in.")
     given = {"home": home}
     run = Path(context_of(given).home) / asyncio.run(full_id(named, given))
-    if not run.is_dir():
+    if not named.strip() or not run.is_dir():
         raise UserError(f"There is no folder {named}, and no run {named!r} with a folder in {run.parent}.")
     return run
 
