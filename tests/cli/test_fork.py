@@ -27,7 +27,7 @@ def rows_of(home: Path, run: str) -> dict[str, list[tuple[object, ...]]]:
 
 
 def hashes(folder: Path) -> dict[str, str]:
-    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.iterdir()}
+    return {str(p): hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.rglob("*") if p.is_file()}
 
 
 @pytest.fixture(scope="module")

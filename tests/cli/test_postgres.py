@@ -46,7 +46,7 @@ def test_a_run_is_started_looked_at_steered_and_resumed_by_its_address(
     assert here("steer", run, "Look at the operator's figures.", "--home", "home").code == 0
     finished = ended(started("resume", run, "--home", "home", "--max-turns", "40", cwd=tmp_path, env=environment()))
     assert (finished.code, SECRET in finished.err + finished.out) == (0, False), finished.err
-    texts = [path.read_text() for path in (tmp_path / "home" / run).iterdir()]
+    texts = [path.read_text() for path in (tmp_path / "home" / run).rglob("*") if path.is_file()]
     assert [text for text in [cut.out, cut.err, *texts] if SECRET in text] == []
 
 

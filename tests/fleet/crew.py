@@ -51,6 +51,8 @@ class Crew:
             return turn(call("set_criteria", criteria=CRITERIA), *asked)
         if stage[1] == "synthesizing":
             return _report(prompt)
+        if stage[1] == "extracting":
+            return _extract(prompt)
         if "Question: [" in prompt and stage[1] in ("acting", "challenging"):
             return self._work(messages, prompt)
         return _conclude(prompt)
@@ -76,6 +78,13 @@ class Crew:
         if url in told:
             return turn(call("fetch_page", url=url))
         return turn(call("web_search", query=f"depth of basin {number} metres"))
+
+
+def _extract(prompt: str) -> AIMessage:
+    """What is told of depths on pages that are read outside of the window."""
+    read = re.findall(r'<page source_id="(s_\d+)"[^>]*>\n[^<]*?(Basin \d+ is \d+ metres deep\.)', prompt)
+    claims = [{"text": said, "quote": said, "source_id": source} for source, said in read]
+    return turn(call("notes_append", claims=claims))
 
 
 def _answer(prompt: str, question: str, answer: str, claim: str) -> AIMessage:

@@ -208,6 +208,7 @@ def test_a_bound_out_of_range_or_unknown_is_an_error() -> None:
 NOT_BOUNDS = {
     ("anchoring.py", 2),
     ("anchoring.py", 4),
+    ("figures.py", 10),
     ("frontier.py", 8),
     ("frontier_commands.py", 8),
     ("gates.py", 5),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime
 from typing import Any
 
 from langchain_core.messages import HumanMessage
@@ -10,11 +11,14 @@ from langgraph.runtime import Runtime
 
 from zetetic.export import render_report
 from zetetic.export.run_folder import write_receipts
-from zetetic.state.decision import Decision, Refusal
+from zetetic.state import events as ev
+from zetetic.state.decision import Accepted, Decision, Refusal
+from zetetic.state.evolve import fold
 from zetetic.state.research import Research
 from zetetic.state.runs import decide_directives, decide_open, directive_fault
 from zetetic.state.turns import FAN_OUT, IDLE, WAIT, decide_release, decide_turn, is_shared
-from zetetic.state.values import Loop
+from zetetic.state.values import ROOT, Loop
+from zetetic.tools.reading import due_for_extraction, uncommitted
 
 from .channels import Channels, as_directives
 from .context import Context
@@ -45,7 +49,7 @@ async def state(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]
     run_id = update.get("run_id") or channels.get("run_id") or ""
     if not update and not worker:  # a run that was just opened has taken its directives with its objective
         update |= await take_directives(channels, runtime, bench, run_id)
-    r, said = await _begin(bench, runtime, run_id, worker, bool(channels.get("fleet")))
+    r, said = await _begin(bench, runtime, channels, run_id, bool(channels.get("fleet")))
     if not worker:
         await bench.store.restore_notes(run_id)
     folder = bench.run_folder(run_id)
@@ -70,12 +74,20 @@ async def state(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]
 
 
 async def _begin(
-    bench: Workbench, runtime: Runtime[Context], run_id: str, worker: str, fleet: bool
+    bench: Workbench, runtime: Runtime[Context], channels: Channels, run_id: str, fleet: bool
 ) -> tuple[Research, str]:
     """Begins this worker's next turn, and what decide_turn says of it. Waits a while where others have to go first."""
+    worker = channels.get("worker") or ""
+    shown_in = channels.get("attempt", 0) if channels.get("window") else None
 
     def decided(r: Research) -> Decision:
-        return decide_turn(r, at=bench.clock(), render=render_report, fleet=fleet)
+        at = bench.clock()
+        begun = decide_turn(r, at=at, render=render_report, fleet=fleet)
+        due = _out_of_view(r, begun, shown_in, at)
+        if due is None:
+            return begun
+        first = decide_turn(fold(r, (due,)), at=at, render=render_report, fleet=fleet)
+        return Accepted((due, *first.events), first.message) if isinstance(first, Accepted) else first
 
     until = asyncio.get_running_loop().time() + WAIT_SECONDS
     seen = await bench.store.load(run_id, worker=worker, at_least=0)
@@ -87,6 +99,20 @@ async def _begin(
         run_id, decided, effect=(task_key(runtime), "state"), worker=worker, step_key=step_key(runtime), reason="state"
     )
     return done.research, done.text
+
+
+def _out_of_view(r: Research, begun: Decision, shown_in: int | None, at: datetime) -> ev.ExtractionDue | None:
+    """The pages of the question at hand that gave nothing yet, where the turn that begins has no window to show them
+    in: of an attempt that was gone on with without its checkpoint, in a fork, or after its worker was gone. They are
+    paid for, so they are read from the store (D30). `shown_in` is the attempt whose turns stand in the window."""
+    after = fold(r, begun.events) if isinstance(begun, Accepted) else r
+    number = after.attempt.number if after.attempt is not None else 0
+    if after.status != "running" or after.phase != "exploration" or after.pending or shown_in == number:
+        return None
+    question_id = after.attempt.question_id if after.attempt is not None else ROOT
+    read = uncommitted(after, [s.id for s in after.sources.values() if s.question_id == question_id])
+    items = [i for s in read for i in due_for_extraction(s, s.length, question_id, s.length, ())]
+    return ev.ExtractionDue(at=at, items=tuple(items)) if items else None
 
 
 async def free_the_gone(bench: Workbench, seen: Research) -> None:
