@@ -216,6 +216,38 @@ def test_a_complete_run_goes_no_further(here: Here, run: str, home: Path) -> Non
     assert (refused.code, refused.out) == (2, "")
 
 
+@pytest.mark.parametrize("gone", ["docs", "context.json", "folder"])
+def test_the_report_of_a_complete_run_needs_nothing_but_the_log(
+    gone: str, here: Here, run: str, home: Path, tmp_path: Path
+) -> None:
+    place = Path(shutil.copytree(home, tmp_path / "home"))
+    kept = place / run / "context.json"
+    if gone == "docs":
+        kept.write_text(json.dumps(json.loads(kept.read_text()) | {"documents": str(tmp_path / "nowhere")}))
+    elif gone == "context.json":
+        kept.unlink()
+    else:
+        shutil.rmtree(place / run)
+    given = here("resume", run, "--home", "home")
+    assert (given.code, given.out) == (0, here("show", run, "report", "--home", "home").out)
+    assert given.err.startswith("The run was complete; this is its report.\n")
+    assert ("Run folder: " in given.err) == (gone != "folder")
+    assert here("resume", run, "--home", "home", "--json").json["run_id"] == run
+
+
+def test_a_folder_that_a_complete_run_did_not_get_to_write_is_written(
+    here: Here, run: str, home: Path, tmp_path: Path
+) -> None:
+    place = Path(shutil.copytree(home, tmp_path / "home"))
+    state = place / run / "loop_state.json"
+    held = state.read_text()
+    state.write_text(held.replace('"stopped"', '"running"'))  # the state comes last
+    (place / run / "report.md").unlink()
+    assert here("resume", run, "--home", "home").code == 0
+    assert state.read_text() == held
+    assert (place / run / "report.md").is_file()
+
+
 def test_a_reader_that_leaves_is_no_error(run: str, home: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)

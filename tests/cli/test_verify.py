@@ -3,11 +3,14 @@
 import json
 import re
 import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from cli.commands import QUESTION, Ended, documents, run_of, zetetic
+from export.packs import evidence, written
 
 Here = Callable[..., Ended]
 pytestmark = pytest.mark.rule("L6")
@@ -75,8 +78,31 @@ def test_every_fault_is_a_line_and_the_exit_code_says_so(here: Here, folder: Pat
 def test_as_json(here: Here, folder: Path) -> None:
     told = here("verify", str(folder), "--json").json
     assert (told["folder"], told["status"], told["verified"]) == (str(folder), "complete", True)
-    assert (told["notes"], told["findings"]) == ([], [])
+    assert (told["notes"], told["unchecked"], told["findings"]) == ([], [], [])
     assert told["checked"]["pages"] == 2
+
+
+@pytest.mark.rule("L5")
+def test_what_could_not_be_checked_is_not_called_verified(here: Here, folder: Path) -> None:
+    value = evidence(folder) | {"written_by": "zetetic 99.0"}
+    value["report"]["text"] += "\nIt was painted green.\n"
+    written(folder, value)
+    (folder / "report.md").write_text(value["report"]["text"])
+    (proof,) = (folder / "proof_artifacts").iterdir()
+    held = json.loads(proof.read_text())
+    held["checker"]["version"] = "99.0"
+    proof.write_text(json.dumps(held))
+    done = here("verify", str(folder))
+    assert (done.code, done.err) == (3, "")
+    last = done.out.splitlines()[-1]
+    assert last.startswith("Not verified in full: written by zetetic 99.0, and this is zetetic ")
+    assert last.endswith("; install zetetic 99.0 and verify with it.")
+    told = here("verify", str(folder), "--json").json
+    assert (told["verified"], told["findings"], len(told["unchecked"])) == (False, [], 1)
+    (folder / "report.md").write_text("# Another\n")
+    faulty = here("verify", str(folder)).out.splitlines()
+    assert faulty[-2:] == ["1 fault:", "report.md: is not the report that stands in evidence.json"]
+    assert faulty[-3].startswith("Not checked: written by zetetic 99.0")
 
 
 def test_a_folder_that_is_none(here: Here, tmp_path: Path) -> None:
@@ -138,6 +164,55 @@ def test_a_pack_of_a_run_is_built_anew_from_its_database(here: Here, home: Path,
     assert done.out == f"home/{run}\n"
     assert {path.name: path.read_bytes() for path in (place / run / "pages").iterdir()} == held
     assert here("verify", f"home/{run}").code == 0
+
+
+def test_a_pack_that_was_killed_half_way_is_exported_again(here: Here, home: Path, tmp_path: Path) -> None:
+    to = ("export", "latest", "--home", str(home), "--format", "pack", "--to")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / ".half.0123456789ab" / "pages").mkdir(parents=True)  # as a process that was killed leaves it
+    for name in ("half", "empty"):
+        assert here(*to, name).code == 0
+        assert here("verify", name).code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".half.0123456789ab", "empty", "half"]
+    (tmp_path / "half" / "loop_state.json").unlink()  # its evidence says of which run it is
+    assert here(*to, "half").code == 0
+    assert here("verify", "half").code == 0
+
+
+def test_a_runs_own_folder_is_its_own_without_its_state(here: Here, home: Path, tmp_path: Path) -> None:
+    place = Path(shutil.copytree(home, tmp_path / "home"))
+    run = run_of(place)
+    for name in ("loop_state.json", "evidence.json"):
+        (place / run / name).unlink()
+    assert here("export", run, "--home", "home", "--format", "pack").code == 0
+    assert here("verify", f"home/{run}").code == 0
+
+
+def test_a_path_may_begin_with_the_users_home(
+    here: Here, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    done = here("export", "latest", "--home", str(home), "--format", "pack", "--to", "~/mine")
+    assert done.out == f"{tmp_path / 'mine'}\n"
+    assert (tmp_path / "mine" / "evidence.json").is_file()
+    unknown = here("export", "latest", "--home", str(home), "--to", "~nobody-of-that-name/x")
+    assert (
+        unknown.err
+        == "zetetic: --to ~nobody-of-that-name/x: there is no such user here; give the folder's whole path.\n"
+    )
+
+
+@pytest.mark.rule("L5")
+def test_an_export_that_does_not_verify_says_so(here: Here, home: Path, tmp_path: Path) -> None:
+    place = Path(shutil.copytree(home, tmp_path / "home"))
+    with closing(sqlite3.connect(place / "zetetic.db")) as database, database:
+        database.execute("DELETE FROM pages")
+    done = here("export", "latest", "--home", "home", "--format", "pack", "--to", "x")
+    assert (done.code, done.out) == (3, "x\n")
+    assert re.match(r"pages/\w+\.txt: is missing\n", done.err)
+    assert here("verify", "x").code == 3
+    assert not (tmp_path / "x" / "proof_artifacts").exists()
 
 
 @pytest.mark.parametrize("form", ["html", "atif", "PACK", ""])

@@ -245,6 +245,15 @@ def test_what_does_not_verify_is_no_proven_success(tmp_path: Path) -> None:
     assert next(line for line in lines(folder) if "success" not in line).endswith("is missing")
 
 
+@pytest.mark.rule("L2", "L5")
+def test_what_was_left_beside_the_pages_is_removed(home: Path, folder: Path, tmp_path: Path) -> None:
+    place = Path(shutil.copytree(folder, tmp_path / "run"))
+    (place / "pages" / ".torn.txt.12ab").write_text("half a pa")
+    asyncio.run(_again(home, folder.name, place))
+    assert verified(place).passed
+    assert len(list((place / "proof_artifacts").iterdir())) == 1
+
+
 @pytest.mark.rule("L2")
 @pytest.mark.parametrize("name", ["pages", "proof_artifacts", "evidence.json"])
 def test_a_link_in_the_folder_is_replaced_and_not_followed(name: str, folder: Path, home: Path, tmp_path: Path) -> None:

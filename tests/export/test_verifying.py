@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -334,15 +335,30 @@ def test_lowered_thresholds_show_in_the_report(example: Path, tmp_path: Path) ->
     assert lines(forged(example, tmp_path / "two", consistently)) == []
 
 
-def test_a_pack_of_another_version_is_checked_but_for_the_wording(small: Path, tmp_path: Path) -> None:
+def with_version(folder: Path, version: str) -> None:
+    """Makes the proof one of another version of the program."""
+    (proof,) = folder.glob("proof_artifacts/*.json")
+    told = json.loads(proof.read_text())
+    told["checker"]["version"] = version
+    proof.write_text(json.dumps(told))
+
+
+@pytest.mark.rule("L5")
+def test_a_pack_of_another_version_is_not_verified_in_full(small: Path, tmp_path: Path) -> None:
     def other_version(e: Any) -> None:
         e["written_by"] = "zetetic 99.0"
         e["report"]["text"] = e["report"]["text"].replace("stated by at least", "said by no fewer than")
 
     place = forged(small, tmp_path, other_version)
-    (note,) = verified(place).notes
-    assert note.startswith("Written by zetetic 99.0, and this is zetetic ")
-    assert lines(place) == []
+    (unlike,) = lines(place)
+    assert re.search(r"proof_artifacts/.*: checker.version: is '.+', and .* written by version '99.0'$", unlike)
+    with_version(place, "99.0")
+    told = verified(place)
+    (unchecked,) = told.unchecked
+    assert unchecked.startswith("written by zetetic 99.0, and this is zetetic ")
+    assert unchecked.endswith("install zetetic 99.0 and verify with it")
+    assert (told.findings, told.notes, told.passed) == ([], [], False)
+    assert verified(small).passed
 
     def and_more(e: Any) -> None:
         other_version(e)
@@ -354,10 +370,30 @@ def test_a_pack_of_another_version_is_checked_but_for_the_wording(small: Path, t
     assert "has survived 0 challenge(s) of 1" in found
 
 
+def test_a_figure_that_another_version_is_said_to_have_written_is_found(small: Path, tmp_path: Path) -> None:
+    def change(e: Any) -> None:
+        e["written_by"] = "zetetic 99.0"
+        e["report"]["text"] = e["report"]["text"].replace("## Details\n\n", "## Details\n\nIt fell in 1950 [1]. ")
+
+    place = forged(small, tmp_path, change)
+    with_version(place, "99.0")
+    assert lines(place) == ["report.md: states figures that stand in no quote of a claim it cites: 1950"]
+
+
+def test_a_report_whose_draft_is_not_kept_is_not_verified(cut_short: Path, tmp_path: Path) -> None:
+    def change(e: Any) -> None:
+        e["run"] |= {"status": "stopped", "stop_reason": "user"}
+        e["report"] |= {"draft": "", "accepted": False, "rendered_by_code": False, "references": [], "sentences": []}
+        e["report"]["text"] = "# All is well\n\nIt was painted.\n"
+
+    (unchecked,) = verified(forged(cut_short, tmp_path, change)).unchecked
+    assert unchecked.startswith("the report is of an earlier end of the run and its draft is not kept")
+    assert unchecked.endswith(f"`zetetic resume {cut_short.name}` gives the run a report of its own")
+
+
 # What cannot be told, and what nobody can change without signing anew.
 
 TAKEN_AS_GIVEN = re.compile(
-    r"written_by|"
     r"run\.(stop_detail|exploration_stop|exploration_detail|model|forked_from|holdings\..*)|"
     r"thresholds\..*|"
     r"questions\.\*\.(rationale|priority|validation_criteria|why_.*|attempts|partial|created_at|updated_at)|"

@@ -50,6 +50,17 @@ def test_a_page_that_is_missing(folder: Path) -> None:
     assert f"pages/{first_page(folder).name}: is missing" in lines(folder)
 
 
+def test_a_page_that_no_claim_quotes(folder: Path) -> None:
+    (folder / "pages" / "more.txt").write_text("It was painted in 1950.")
+    (folder / "pages" / "folder").mkdir()
+    assert lines(folder) == [f"pages/{name}: is no page that a claim quotes" for name in ("folder", "more.txt")]
+    for number in range(30):
+        (folder / "pages" / f"{number}.txt").touch()
+    found = lines(folder)
+    assert len(found) == 21
+    assert found[-1] == "pages: has 12 more files that are no page that a claim quotes"
+
+
 def test_a_page_that_is_no_text(folder: Path, tmp_path: Path) -> None:
     from hashlib import sha256
 
@@ -154,6 +165,18 @@ def test_a_key_that_stands_twice(folder: Path) -> None:
 def test_a_folder_without_evidence(tmp_path: Path) -> None:
     (found,) = lines(tmp_path)
     assert found.startswith("evidence.json: is missing: a run folder gets it when its run ends")
+    assert "`zetetic resume RUN`" in found
+
+
+@pytest.mark.parametrize(
+    ("status", "command"), [("running", "resume"), ("initialized", "resume"), ("stopped", "export")]
+)
+def test_what_makes_the_evidence_that_is_missing(status: str, command: str, folder: Path) -> None:
+    (folder / "evidence.json").unlink()
+    state = folder / "loop_state.json"
+    state.write_text(json.dumps(json.loads(state.read_text()) | {"status": status}))
+    (found,) = lines(folder)
+    assert f"`zetetic {command} RUN" in found
 
 
 @pytest.mark.parametrize("name", ["evidence.json", "report.md", "iterations.jsonl", "pages", "proof_artifacts", "page"])

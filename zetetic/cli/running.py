@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import signal
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -17,8 +18,9 @@ from typing import Any
 from langgraph.runtime import RunControl
 
 from zetetic.export import summary_lines
+from zetetic.export.ledger import loop_state
 from zetetic.graph.result import ResearchResult
-from zetetic.graph.run import aresearch, aresume, load_result, new_id
+from zetetic.graph.run import aresearch, aresume, load_result, new_id, result_at
 from zetetic.models import ModelError
 from zetetic.nodes.context import Context
 from zetetic.nodes.route import write_folder
@@ -46,6 +48,7 @@ OFFLINE_NOTICE = (
     "Name one with --model or ZETETIC_MODEL."
 )
 """Said where nothing names a model: nothing is spent unasked."""
+WAS_COMPLETE = "The run was complete; this is its report."
 NOT_BEGUN = "Stopped before anything was begun; nothing was spent."
 SETUP_ERRORS = (SetupError, ModelError, DocumentsError, StoreError, OSError)
 
@@ -103,6 +106,11 @@ async def go_on(run_id: str, given: dict[str, Any], room: dict[str, Any], *, ver
     stored = kept_settings(home, run_id)
     found = context_of(given, stored)
     research = await stored_research(found, run_id)
+    own = Path(found.home) / run_id
+    if research.status == "complete" and not any(room.values()) and (not own.exists() or _is_written(research, own)):
+        say(WAS_COMPLETE)
+        result = result_at(research, datetime.now(UTC))
+        return _closing(_Outcome(0, result), found, own if own.exists() else None, None, as_json=as_json)
     if "model" not in found.model_fields_set and not research.model.startswith("offline"):
         raise UserError(f"The run was started with the model {research.model}, and how is not kept: give --model.")
     bounds, added = bounds_of(research, room)
@@ -114,8 +122,18 @@ async def go_on(run_id: str, given: dict[str, Any], room: dict[str, Any], *, ver
     def begin(stop: Stop, progress: Progress) -> Awaitable[ResearchResult]:
         return aresume(run_id, context=context, **added, control=stop.control, progress=progress)
 
-    notice = "The run was complete; this is its report." if research.status == "complete" else ""
+    notice = WAS_COMPLETE if research.status == "complete" else ""
     return await run_to_end(run_id, context, begin, notice=notice, verbose=verbose, as_json=as_json)
+
+
+def _is_written(research: Research, folder: Path) -> bool:
+    """Whether the last step of a complete run wrote its folder, whose state comes last; one cut off has to go on."""
+    try:
+        state = json.loads((folder / "loop_state.json").read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    told = [loop_state(research), loop_state(research, "its evidence does not verify")]
+    return state in told and (folder / "report.md").is_file()
 
 
 # A run.

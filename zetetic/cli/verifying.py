@@ -27,7 +27,8 @@ def verify(
     home: Home = None,
     as_json: AsJson = False,
 ) -> int:
-    """Check from a folder alone, offline, that its quotes, claims, gates and citations hold. Exit code 3: they do not.
+    """Check from a folder alone, offline, that its quotes, claims, gates and citations hold. Exit code 3: not all do,
+    or not all could be checked.
 
     It proves that the folder agrees with itself and with the pages in it, not that the pages stand on the web today.
     """
@@ -51,6 +52,7 @@ def check(folder: Path, *, as_json: bool) -> int:
                 "verified": told.passed and not told.empty,
                 "checked": told.checked,
                 "notes": told.notes,
+                "unchecked": told.unchecked,
                 "findings": [finding._asdict() for finding in told.findings],
             }
         )
@@ -66,7 +68,10 @@ def _lines(folder: Path, told: Verification) -> list[str]:
     numbers = ", ".join(counted(number, what.removesuffix("s")) for what, number in told.checked.items() if number)
     lines = [f"Folder: {folder}{run}", f"Checked: {numbers or 'nothing'}", *(f"Note: {note}" for note in told.notes)]
     if told.findings:
+        lines += [f"Not checked: {what}." for what in told.unchecked]
         return [*lines, f"{counted(len(told.findings), 'fault')}:", *(finding.line() for finding in told.findings)]
+    if told.unchecked:
+        return [*lines, f"Not verified in full: {'; '.join(told.unchecked)}."]
     if told.empty:
         return [*lines, "Nothing to verify: the run recorded no claim, and does not say that it did."]
     return [*lines, "Verified: all of it holds."]

@@ -19,7 +19,7 @@ from .contents import has_report
 from .evidence import is_won, pack_of, pack_text, quoted
 from .report import render_report
 from .run_folder import write_atomically, write_run_folder
-from .verifying import Finding, Identities, page_name, proof_id, proof_of, verify_folder
+from .verifying import PAGES, Finding, Identities, page_name, proof_id, proof_of, verify_folder
 
 if TYPE_CHECKING:
     from zetetic.store import Store
@@ -55,8 +55,9 @@ def write_pack(
         write_run_folder(research, folder, at)
         return ()
     folder.mkdir(parents=True, exist_ok=True)
+    _clear(folder / PAGES, {f"{sha256}.txt" for sha256 in quoted(research)})
     if pages:
-        _make_own(folder / "pages")
+        _make_own(folder / PAGES)
     for sha256, text in pages.items():
         _write_page(folder / page_name(sha256), text)
     evidence = pack_text(pack_of(research))
@@ -83,6 +84,15 @@ def _make_own(folder: Path) -> None:
     if folder.is_symlink():
         folder.unlink()
     folder.mkdir(exist_ok=True)
+
+
+def _clear(folder: Path, kept: set[str]) -> None:
+    """Removes what a process that was killed, or an earlier end of the run, left beside the pages that are quoted."""
+    if folder.is_symlink() or not folder.is_dir():
+        return
+    for path in folder.iterdir():
+        if path.name not in kept and (path.is_symlink() or path.is_file()):
+            path.unlink(missing_ok=True)
 
 
 def _write_page(path: Path, text: str) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import Any, TypeVar, cast
 from uuid import uuid4
 
@@ -217,6 +218,11 @@ async def load_result(bench: Workbench, run_id: str) -> ResearchResult:
 
 def result_of(r: Research, bench: Workbench) -> ResearchResult:
     """The result value of a research."""
+    return result_at(r, bench.clock())
+
+
+def result_at(r: Research, at: datetime) -> ResearchResult:
+    """The result value of a research as it stands at a time; nothing has to be open for it."""
     return ResearchResult(
         run_id=r.run_id,
         status=r.status,
@@ -226,7 +232,7 @@ def result_of(r: Research, bench: Workbench) -> ResearchResult:
         sources=result_sources(r),
         gaps=result_gaps(r),
         usage=r.usage.totals(),
-        loop=loop_view(r, bench.clock()),
+        loop=loop_view(r, at),
         research=r,
     )
 

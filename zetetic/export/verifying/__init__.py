@@ -3,10 +3,11 @@ anew (L6)."""
 
 from .findings import Finding, Identities, Verification
 from .folder import verify_folder
-from .pages import page_name
+from .pages import PAGES, page_name
 from .proofs import proof_id, proof_of
 
 __all__ = [
+    "PAGES",
     "Finding",
     "Identities",
     "Verification",

@@ -39,15 +39,17 @@ class Verification:
     checked: dict[str, int] = field(default_factory=dict)
     """How many of what were looked at, by their plural."""
     notes: list[str] = field(default_factory=list)
-    """What was not checked, or could not be."""
+    """What a reader is to know of what was checked."""
+    unchecked: list[str] = field(default_factory=list)
+    """What was to be checked and could not be, with what to do."""
     findings: list[Finding] = field(default_factory=list)
     empty: bool = False
     """Whether there is no claim to verify."""
 
     @property
     def passed(self) -> bool:
-        """Whether everything holds."""
-        return not self.findings
+        """Whether everything was checked and holds."""
+        return not (self.findings or self.unchecked)
 
     def fault(self, file: str, name: str, says: str) -> None:
         """Adds a fault."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -12,13 +13,14 @@ from zetetic.export.validating.reading import parse
 from .findings import Identities, Verification
 from .pages import FILE, check_datapoints, check_pages
 from .proofs import check_proofs
-from .reading import MOST_EVIDENCE, Unreadable, read_file
+from .reading import MOST_EVIDENCE, MOST_STATE, Unreadable, read_file
 from .records import check_answers, check_challenges, check_claims, check_sources, check_structure, recomputed
 from .reports import REPORT, check_again, check_attempts, check_report, check_success
 
 FAULTS_SHOWN = 20
 """Faults in the form of `evidence.json` that are listed; more of them say no more."""
-ABSENT = "is missing: a run folder gets it when its run ends, and `zetetic export RUN --format pack` writes it anew"
+ABSENT = "is missing: a run folder gets it when its run ends"
+STATE = "loop_state.json"
 
 
 def verify_folder(folder: Path, identities: Identities, *, proofs: bool = True) -> Verification:
@@ -33,7 +35,7 @@ def verify_folder(folder: Path, identities: Identities, *, proofs: bool = True) 
         return told
     told.run_id, told.status = pack.run.run_id, pack.run.status
     check_structure(pack, told)
-    sound = told.passed
+    sound = not told.findings
     sketches = check_pages(pack, folder, identities, told)
     check_datapoints(pack, told)
     check_sources(pack, identities, told)
@@ -63,7 +65,7 @@ def _evidence(folder: Path, told: Verification) -> Pack | None:
             told.fault(wrong.file, wrong.where, wrong.message)
         return pack
     except Unreadable as why:
-        told.fault(FILE, "", ABSENT if str(why) == "is missing" else str(why))
+        told.fault(FILE, "", _absent(folder) if str(why) == "is missing" else str(why))
     except ValidationError as error:
         faults = error.errors(include_url=False, include_context=False, include_input=False)
         for fault in faults[:FAULTS_SHOWN]:
@@ -71,6 +73,18 @@ def _evidence(folder: Path, told: Verification) -> Pack | None:
         if len(faults) > FAULTS_SHOWN:
             told.fault(FILE, "", f"has {len(faults) - FAULTS_SHOWN} more faults in its form")
     return None
+
+
+def _absent(folder: Path) -> str:
+    """That there is no evidence, and what makes some: a run that goes on or was killed has yet to end."""
+    try:
+        state = json.loads(read_file(folder, STATE, MOST_STATE))
+    except (Unreadable, ValueError, RecursionError):
+        state = None
+    status = state.get("status") if isinstance(state, dict) else None
+    if status in (None, "initialized", "running"):
+        return f"{ABSENT}; where it goes on no more, `zetetic resume RUN` takes it there"
+    return f"{ABSENT}, and `zetetic export RUN --format pack` writes it anew"
 
 
 def _check_text(pack: Pack, folder: Path, told: Verification) -> None:

@@ -15,6 +15,9 @@ from .findings import Identities, Verification
 from .reading import MOST_PAGE, Unreadable, read_file
 
 FILE = "evidence.json"
+PAGES = "pages"
+OTHERS_SHOWN = 20
+"""Files that are no page which are listed; more are counted."""
 AROUND = 200
 """Characters on either side of a quote in which it is looked up: what it may be cut out of is nearer."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -22,7 +25,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 def page_name(sha256: str) -> str:
     """Where a page's text stands in the folder."""
-    return f"pages/{sha256}.txt"
+    return f"{PAGES}/{sha256}.txt"
 
 
 def check_pages(pack: Pack, folder: Path, identities: Identities, told: Verification) -> dict[str, tuple[int, ...]]:
@@ -34,6 +37,7 @@ def check_pages(pack: Pack, folder: Path, identities: Identities, told: Verifica
     sources: dict[str, list[Source]] = {}
     for source in pack.sources:
         sources.setdefault(source.sha256, []).append(source)
+    _check_others(folder, {f"{sha256}.txt" for sha256 in links}, told)
     sketches: dict[str, tuple[int, ...]] = {}
     for sha256, quoting in links.items():
         if not _SHA256.fullmatch(sha256):
@@ -53,6 +57,26 @@ def check_pages(pack: Pack, folder: Path, identities: Identities, told: Verifica
             if says := other_work(source, text, identities):
                 told.fault(FILE, source.id, says)
     return sketches
+
+
+def _check_others(folder: Path, quoted: set[str], told: Verification) -> None:
+    """Nothing else stands beside the pages that claims quote: it would pass for evidence and be none."""
+    place = folder / PAGES
+    if place.is_symlink():
+        if not quoted:  # else each page says so
+            told.fault(PAGES, "", "is a link, which is not followed")
+        return
+    try:
+        others = sorted(entry.name for entry in place.iterdir() if entry.name not in quoted)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        told.fault(PAGES, "", f"cannot be read: {error.strerror or error}")
+        return
+    for name in others[:OTHERS_SHOWN]:
+        told.fault(f"{PAGES}/{name[:200]}", "", "is no page that a claim quotes")
+    if len(others) > OTHERS_SHOWN:
+        told.fault(PAGES, "", f"has {len(others) - OTHERS_SHOWN:,} more files that are no page that a claim quotes")
 
 
 def _text_of(folder: Path, sha256: str, told: Verification) -> str | None:

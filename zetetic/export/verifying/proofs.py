@@ -9,9 +9,11 @@ from typing import Any
 
 from zetetic.export.evidence import Pack, is_won, program, research_of
 from zetetic.export.ledger import UNPROVEN, iteration_records, loop_state
+from zetetic.export.validating.fault import PROOFS
 from zetetic.export.validating.held import is_success
 from zetetic.export.validating.proofs import BUILT_IN, read_proofs
 from zetetic.state.research import Research
+from zetetic.state.wording import one_line
 
 from .findings import Verification
 from .pages import FILE
@@ -48,6 +50,9 @@ def check_proofs(pack: Pack, research: Research | None, folder: Path, told: Veri
     told.counts("proofs", len(proven))
     for fault in faults:
         told.fault(fault.file, fault.where, fault.message)
+    own = proof_id(pack.run.run_id)
+    if own in proven:
+        _check_version(pack, f"{PROOFS}/{own}.json", folder, told)
     records = _records(folder, told)
     last = records[-1] if records and isinstance(records[-1], dict) else {}
     evidence = last.get("evidence_checked")
@@ -58,7 +63,7 @@ def check_proofs(pack: Pack, research: Research | None, folder: Path, told: Veri
     for name in cited:
         if name not in proven:
             told.fault(LEDGER, "", f"its last record cites {name[:128]}, which is no proof that passes")
-    won, claimed, own = is_won(research_of(pack)), is_success(str(last.get("stop_reason"))), proof_id(pack.run.run_id)
+    won, claimed = is_won(research_of(pack)), is_success(str(last.get("stop_reason")))
     if claimed and not won:
         told.fault(LEDGER, "", f"its last record claims a success, and the run is {pack.run.status}")
     if claimed and own not in cited:
@@ -67,6 +72,21 @@ def check_proofs(pack: Pack, research: Research | None, folder: Path, told: Veri
         told.fault(LEDGER, "", f"the run is complete, and the reason of its last record is {last.get('stop_reason')!r}")
     if research is not None and pack.written_by == program():
         _compare(research, cited, records, folder, told)
+
+
+def _check_version(pack: Pack, name: str, folder: Path, told: Verification) -> None:
+    """The run's own proof is of the version that wrote the evidence: another one has not checked its wording."""
+    try:
+        proof = _json(read_file(folder, name, MOST_STATE))
+    except Unreadable as why:
+        told.fault(name, "", str(why))
+        return
+    checker = proof.get("checker") if isinstance(proof, dict) else None
+    version = checker.get("version") if isinstance(checker, dict) else None
+    wrote = pack.written_by.rpartition(" ")[2]
+    if version != wrote:
+        says = f"is {one_line(repr(version), 80)}, and {FILE} was written by version {one_line(repr(wrote), 80)}"
+        told.fault(name, "checker.version", says)
 
 
 def _records(folder: Path, told: Verification) -> list[Any]:

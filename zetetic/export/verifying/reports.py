@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from zetetic.export.contents import contents_of
+from zetetic.export.contents import VERIFICATION, contents_of
 from zetetic.export.evidence import Pack, is_won, numbers_of, pack_of, program
 from zetetic.export.references import References, literal
 from zetetic.state.citations import gap_question_ids, sections
@@ -22,7 +22,8 @@ from .pages import FILE
 
 REPORT = "report.md"
 NOT_ITS_OWN = (
-    "The report is of an earlier end of the run and its draft is not kept: its text was not compared with the records."
+    "the report is of an earlier end of the run and its draft is not kept, so its text was not compared with the "
+    "records; `zetetic resume {}` gives the run a report of its own"
 )
 _NUMBERED = re.compile(r"(\d+)\. ")
 _CITED = re.compile(r"(?<!\\)\[(\d+(?:, \d+)*)(?:, (?:unverified|refuted|retracted))?\]")
@@ -45,6 +46,8 @@ def check_success(research: Research, told: Verification) -> None:
     known = known_text(research, cited, research.questions.values(), is_report=True)
     if loose := loose_figures(stated(research.report.draft, is_report=True), known):
         told.fault(FILE, "report", f"states figures that stand in none of its quotes: {', '.join(loose)}")
+    if loose := loose_figures(stated(_told(research.report.final), is_report=True), known):
+        told.fault(REPORT, "", f"states figures that stand in no quote of a claim it cites: {', '.join(loose)}")
 
 
 def check_attempts(research: Research, told: Verification) -> None:
@@ -68,7 +71,7 @@ def check_report(pack: Pack, research: Research, told: Verification) -> None:
         told.notes.append("The report is of the simple loop: nothing it states was ever put to a check.")
         return
     if not facts.draft and not facts.rendered_by_code:
-        told.notes.append(NOT_ITS_OWN)
+        told.unchecked.append(NOT_ITS_OWN.format(one_line(pack.run.run_id, 80)))
         if pack.run.status not in ("stopped", "blocked"):
             told.fault(FILE, "report", f"has no draft, and the run is {pack.run.status}")
         return
@@ -91,9 +94,10 @@ def check_again(pack: Pack, research: Research, told: Verification) -> None:
     if is_won(research) and any(criterion.met is not True for criterion in pack.criteria):
         told.fault(FILE, "criteria", "are not all met, and the run is complete")
     if pack.written_by != program():
-        told.notes.append(
-            f"Written by {pack.written_by[:80]}, and this is {program()}: the report's wording was not compared, its "
-            "citations were."
+        wrote = one_line(pack.written_by, 80)
+        told.unchecked.append(
+            f"written by {wrote}, and this is {program()}, so the wording of the report and of the ledger was not "
+            f"compared; install {wrote} and verify with it"
         )
         return
     if again.report.text != pack.report.text:
@@ -133,6 +137,19 @@ def _check_gate(research: Research, told: Verification) -> None:
     whole += "".join(f"\n- [{question_id}]" for question_id in sorted(stated_elsewhere))  # see check_report
     for missing in finalization_gate(research, whole):
         told.fault(FILE, "report", f"would not pass its gate: {missing}")
+
+
+def _told(report: str) -> str:
+    """The report's own sections without their numbers: neither what code says of the run, nor gaps, nor sources."""
+    kept: list[str] = []
+    skipped = 0
+    for section in sections(report):
+        if skipped and section.level > skipped:
+            continue
+        skipped = section.level if section.title in (VERIFICATION, "Sources") and section.level == 2 else 0
+        if not (skipped or section.gaps or section.level < 2):
+            kept.append(section.body)
+    return "\n\n".join(_CITED.sub("", body) for body in kept)
 
 
 # Its numbers.
