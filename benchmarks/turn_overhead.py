@@ -43,7 +43,7 @@ from zetetic.tools import tool_schemas
 from zetetic.tools.schemas import TOOLS
 
 LIMIT = 12.0
-"""Times a bare agent's turn. Seen are 4.7 to 7 on SQLite and 4.3 to 6 on PostgreSQL, where a round trip costs both more;
+"""Times a bare agent's turn. Seen are 4.7 to 7 on SQLite, 4.3 to 6 on PostgreSQL, where a round trip costs both more;
 beside a model call of seconds that is little, and more than this would be a mistake of ours."""
 TURNS = 5
 """Of a question: search, fetch, two extractions, the answer."""
