@@ -3,9 +3,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli.commands import Ended
+from cli.commands import QUESTION, Ended, documents, zetetic
 
 from zetetic.cli import main
+
+
+@pytest.fixture(scope="module")
+def complete(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of one run that is complete; a test works on a copy of its folder."""
+    place = tmp_path_factory.mktemp("complete")
+    documents(place / "docs")
+    args = ["--documents", "docs", "--home", "home", "--min-sources", "2", "--min-domains", "2"]
+    assert zetetic("research", QUESTION, *args, cwd=place).code == 0
+    return place / "home"
 
 
 @pytest.fixture

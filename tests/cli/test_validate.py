@@ -6,25 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli.commands import QUESTION, Ended, documents, run_of, zetetic
+from cli.commands import Ended, run_of, zetetic
 
 Here = Callable[..., Ended]
 pytestmark = pytest.mark.rule("L13")
 
 
-@pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The home of a run that came to its end."""
-    place = tmp_path_factory.mktemp("validate")
-    documents(place / "docs")
-    args = ["--documents", "docs", "--home", "home", "--min-sources", "2", "--min-domains", "2"]
-    assert zetetic("research", QUESTION, *args, cwd=place).code == 0
-    return place / "home"
-
-
 @pytest.fixture
-def folder(done: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(done / run_of(done), tmp_path / "run"))
+def folder(complete: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(complete / run_of(complete), tmp_path / "run"))
 
 
 @pytest.mark.rule("L2", "L5")
@@ -34,10 +24,10 @@ def test_a_folder_alone_is_enough(folder: Path, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["run"], "nothing is made"
 
 
-def test_a_run_is_found_by_its_id_its_first_characters_and_as_the_latest(here: Here, done: Path) -> None:
-    run = run_of(done)
+def test_a_run_is_found_by_its_id_its_first_characters_and_as_the_latest(here: Here, complete: Path) -> None:
+    run = run_of(complete)
     for name in (run, run[:5], "latest"):
-        assert here("validate", name, "--home", str(done)) == Ended(0, f"{done / run}: no fault.\n", "")
+        assert here("validate", name, "--home", str(complete)) == Ended(0, f"{complete / run}: no fault.\n", "")
 
 
 def test_every_fault_is_a_line_of_stdout(here: Here, folder: Path) -> None:

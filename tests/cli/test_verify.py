@@ -9,27 +9,17 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from cli.commands import QUESTION, Ended, documents, run_of, zetetic
+from cli.commands import QUESTION, Ended, documents, run_of
 from export.packs import evidence, written
 
 Here = Callable[..., Ended]
 pytestmark = pytest.mark.rule("L6")
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with one complete run."""
-    place = tmp_path_factory.mktemp("verify")
-    documents(place / "docs")
-    args = ["--documents", "docs", "--home", "home", "--min-sources", "2", "--min-domains", "2"]
-    assert zetetic("research", QUESTION, *args, cwd=place).code == 0
-    return place / "home"
-
-
 @pytest.fixture
-def folder(home: Path, tmp_path: Path) -> Path:
+def folder(complete: Path, tmp_path: Path) -> Path:
     """A copy of its folder, with no database beside it."""
-    return Path(shutil.copytree(home / run_of(home), tmp_path / "pack"))
+    return Path(shutil.copytree(complete / run_of(complete), tmp_path / "pack"))
 
 
 CHECKED = (
@@ -47,12 +37,12 @@ def test_it_says_what_it_checked_and_then_that_it_holds(here: Here, folder: Path
     assert verdict == "Verified: all of it holds."
 
 
-def test_a_run_is_named_as_everywhere(here: Here, home: Path) -> None:
-    run = run_of(home)
+def test_a_run_is_named_as_everywhere(here: Here, complete: Path) -> None:
+    run = run_of(complete)
     for name in (run, run[:5], "latest"):
-        done = here("verify", name, "--home", str(home))
+        done = here("verify", name, "--home", str(complete))
         assert done.code == 0
-        assert done.out.startswith(f"Folder: {home / run} (run {run}, complete)\n")
+        assert done.out.startswith(f"Folder: {complete / run} (run {run}, complete)\n")
 
 
 def test_every_fault_is_a_line_and_the_exit_code_says_so(here: Here, folder: Path) -> None:
@@ -99,6 +89,9 @@ def test_what_could_not_be_checked_is_not_called_verified(here: Here, folder: Pa
     assert last.endswith("; install zetetic 99.0 and verify with it.")
     told = here("verify", str(folder), "--json").json
     assert (told["verified"], told["findings"], len(told["unchecked"])) == (False, [], 1)
+    validated = here("validate", str(folder))
+    assert validated.code == 3
+    assert "evidence.json: was not verified in full: written by zetetic 99.0, " in validated.out
     (folder / "report.md").write_text("# Another\n")
     faulty = here("verify", str(folder)).out.splitlines()
     assert faulty[-2:] == ["1 fault:", "report.md: is not the report that stands in evidence.json"]
@@ -132,31 +125,31 @@ def test_without_a_claim_there_is_nothing_to_verify(here: Here, tmp_path: Path) 
 # export
 
 
-def test_the_report_and_the_evidence_are_exported(here: Here, home: Path, tmp_path: Path) -> None:
-    folder = home / run_of(home)
-    report = here("export", "latest", "--home", str(home))
+def test_the_report_and_the_evidence_are_exported(here: Here, complete: Path, tmp_path: Path) -> None:
+    folder = complete / run_of(complete)
+    report = here("export", "latest", "--home", str(complete))
     assert report == Ended(0, (folder / "report.md").read_text(), "")
-    assert here("export", "latest", "--home", str(home), "--format", "md").out == report.out
-    told = here("export", "latest", "--home", str(home), "--format", "json")
+    assert here("export", "latest", "--home", str(complete), "--format", "md").out == report.out
+    told = here("export", "latest", "--home", str(complete), "--format", "json")
     assert told.json == json.loads((folder / "evidence.json").read_text())
-    written = here("export", "latest", "--home", str(home), "--format", "json", "--to", "e.json")
+    written = here("export", "latest", "--home", str(complete), "--format", "json", "--to", "e.json")
     assert written == Ended(0, "", "Written: e.json\n")
     assert (tmp_path / "e.json").read_bytes() == (folder / "evidence.json").read_bytes()
 
 
-def test_a_pack_is_exported_to_where_it_is_wanted(here: Here, home: Path, tmp_path: Path) -> None:
-    done = here("export", run_of(home), "--home", str(home), "--format", "pack", "--to", "to/here")
+def test_a_pack_is_exported_to_where_it_is_wanted(here: Here, complete: Path, tmp_path: Path) -> None:
+    done = here("export", run_of(complete), "--home", str(complete), "--format", "pack", "--to", "to/here")
     assert done == Ended(0, "to/here\n", "Check it: zetetic verify to/here\n")
     assert here("verify", "to/here").code == 0
-    folder = home / run_of(home)
+    folder = complete / run_of(complete)
     for name in ("evidence.json", "report.md", "iterations.jsonl", "loop_state.json"):
         assert (tmp_path / "to" / "here" / name).read_bytes() == (folder / name).read_bytes()
-    again = here("export", run_of(home), "--home", str(home), "--format", "pack", "--to", "to/here")
+    again = here("export", run_of(complete), "--home", str(complete), "--format", "pack", "--to", "to/here")
     assert again == done
 
 
-def test_a_pack_of_a_run_is_built_anew_from_its_database(here: Here, home: Path, tmp_path: Path) -> None:
-    place = Path(shutil.copytree(home, tmp_path / "home"))
+def test_a_pack_of_a_run_is_built_anew_from_its_database(here: Here, complete: Path, tmp_path: Path) -> None:
+    place = Path(shutil.copytree(complete, tmp_path / "home"))
     run = run_of(place)
     held = {path.name: path.read_bytes() for path in (place / run / "pages").iterdir()}
     shutil.rmtree(place / run)
@@ -166,8 +159,8 @@ def test_a_pack_of_a_run_is_built_anew_from_its_database(here: Here, home: Path,
     assert here("verify", f"home/{run}").code == 0
 
 
-def test_a_pack_that_was_killed_half_way_is_exported_again(here: Here, home: Path, tmp_path: Path) -> None:
-    to = ("export", "latest", "--home", str(home), "--format", "pack", "--to")
+def test_a_pack_that_was_killed_half_way_is_exported_again(here: Here, complete: Path, tmp_path: Path) -> None:
+    to = ("export", "latest", "--home", str(complete), "--format", "pack", "--to")
     (tmp_path / "empty").mkdir()
     (tmp_path / ".half.0123456789ab" / "pages").mkdir(parents=True)  # as a process that was killed leaves it
     for name in ("half", "empty"):
@@ -179,8 +172,8 @@ def test_a_pack_that_was_killed_half_way_is_exported_again(here: Here, home: Pat
     assert here("verify", "half").code == 0
 
 
-def test_a_runs_own_folder_is_its_own_without_its_state(here: Here, home: Path, tmp_path: Path) -> None:
-    place = Path(shutil.copytree(home, tmp_path / "home"))
+def test_a_runs_own_folder_is_its_own_without_its_state(here: Here, complete: Path, tmp_path: Path) -> None:
+    place = Path(shutil.copytree(complete, tmp_path / "home"))
     run = run_of(place)
     for name in ("loop_state.json", "evidence.json"):
         (place / run / name).unlink()
@@ -189,14 +182,14 @@ def test_a_runs_own_folder_is_its_own_without_its_state(here: Here, home: Path, 
 
 
 def test_a_path_may_begin_with_the_users_home(
-    here: Here, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: Here, complete: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    done = here("export", "latest", "--home", str(home), "--format", "pack", "--to", "~/mine")
+    done = here("export", "latest", "--home", str(complete), "--format", "pack", "--to", "~/mine")
     assert done.out == f"{tmp_path / 'mine'}\n"
     assert (tmp_path / "mine" / "evidence.json").is_file()
-    unknown = here("export", "latest", "--home", str(home), "--to", "~nobody-of-that-name/x")
+    unknown = here("export", "latest", "--home", str(complete), "--to", "~nobody-of-that-name/x")
     assert (
         unknown.err
         == "zetetic: --to ~nobody-of-that-name/x: there is no such user here; give the folder's whole path.\n"
@@ -204,8 +197,8 @@ def test_a_path_may_begin_with_the_users_home(
 
 
 @pytest.mark.rule("L5")
-def test_an_export_that_does_not_verify_says_so(here: Here, home: Path, tmp_path: Path) -> None:
-    place = Path(shutil.copytree(home, tmp_path / "home"))
+def test_an_export_that_does_not_verify_says_so(here: Here, complete: Path, tmp_path: Path) -> None:
+    place = Path(shutil.copytree(complete, tmp_path / "home"))
     with closing(sqlite3.connect(place / "zetetic.db")) as database, database:
         database.execute("DELETE FROM pages")
     done = here("export", "latest", "--home", "home", "--format", "pack", "--to", "x")
@@ -216,15 +209,15 @@ def test_an_export_that_does_not_verify_says_so(here: Here, home: Path, tmp_path
 
 
 @pytest.mark.parametrize("form", ["html", "atif", "PACK", ""])
-def test_another_format_is_refused_with_those_there_are(form: str, here: Here, home: Path) -> None:
-    done = here("export", "latest", "--home", str(home), "--format", form)
+def test_another_format_is_refused_with_those_there_are(form: str, here: Here, complete: Path) -> None:
+    done = here("export", "latest", "--home", str(complete), "--format", form)
     assert done == Ended(2, "", f"zetetic: --format {form}: there are md, json and pack.\n")
 
 
-def test_nothing_of_anybody_elses_is_written_over(here: Here, home: Path, tmp_path: Path) -> None:
+def test_nothing_of_anybody_elses_is_written_over(here: Here, complete: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").write_text("mine")
-    to = ("export", "latest", "--home", str(home), "--to")
+    to = ("export", "latest", "--home", str(complete), "--to")
     assert here(*to, "mine", "--format", "pack") == Ended(
         2, "", "zetetic: mine is not empty and no folder of this run: name an empty one.\n"
     )
@@ -232,4 +225,4 @@ def test_nothing_of_anybody_elses_is_written_over(here: Here, home: Path, tmp_pa
     assert here(*to, "mine").err == "zetetic: mine is a folder: name a file.\n"
     assert here(*to, "mine/file/below").code == 2
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["file"]
-    assert here("export", "unknown", "--home", str(home)).code == 2
+    assert here("export", "unknown", "--home", str(complete)).code == 2

@@ -135,15 +135,15 @@ async def test_a_fleet_keeps_the_same_ledger(tmp_path: Path, bounds: dict[str, A
 
 def watched(monkeypatch: pytest.MonkeyPatch, look: Callable[[Path], None]) -> None:
     """Has a look at the folder after each time that a run has written it."""
-    from zetetic.nodes import route
+    from zetetic.nodes import folder as nodes_folder
 
     def write(r: Research, folder: Path, *args: Any) -> Any:
         done = written(r, folder, *args)
         look(folder)
         return done
 
-    written = route.write_pack
-    monkeypatch.setattr(route, "write_pack", write)
+    written = nodes_folder.write_pack
+    monkeypatch.setattr(nodes_folder, "write_pack", write)
 
 
 @pytest.mark.rule("L2", "L4")

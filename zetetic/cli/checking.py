@@ -35,7 +35,8 @@ def validate(
 def check(folder: Path, *, repair: bool, as_json: bool) -> int:
     """Validates a folder, mended before where that is asked for; gives the exit code. Raises UserError where it
     cannot be mended."""
-    from zetetic.export import verify_folder
+    from zetetic.export import Finding, verify_folder
+    from zetetic.export.pack import EVIDENCE
     from zetetic.export.validating import repair_torn_line, validate_folder
     from zetetic.nodes.identities import IDENTITIES
     from zetetic.state.wording import counted
@@ -48,7 +49,12 @@ def check(folder: Path, *, repair: bool, as_json: bool) -> int:
             raise UserError(f"{folder} cannot be mended: {error.strerror or error}.") from None
     if kept is not None:
         say(f"The torn end of iterations.jsonl was mended; the file as it was is kept in {kept.name}.")
-    faults = validate_folder(folder, lambda place: verify_folder(place, IDENTITIES).findings)
+
+    def verify(place: Path) -> list[Finding]:
+        told = verify_folder(place, IDENTITIES)
+        return [*told.findings, *(Finding(EVIDENCE, "", f"was not verified in full: {why}") for why in told.unchecked)]
+
+    faults = validate_folder(folder, verify)
     if as_json:
         told = {"folder": str(folder), "valid": not faults, "faults": [asdict(fault) for fault in faults]}
         give_json({**told, "kept": kept.name if kept is not None else None})

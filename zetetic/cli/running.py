@@ -23,7 +23,7 @@ from zetetic.graph.result import ResearchResult
 from zetetic.graph.run import aresearch, aresume, load_result, new_id, result_at
 from zetetic.models import ModelError
 from zetetic.nodes.context import Context
-from zetetic.nodes.route import write_folder
+from zetetic.nodes.folder import write_folder
 from zetetic.nodes.workbench import SetupError, Workbench, workbench
 from zetetic.sources import DocumentFolder, DocumentsError
 from zetetic.sources.documents import FEW, by_reason

@@ -161,7 +161,9 @@ def _blocked_by(unproven: str) -> str:
 
 
 def _record(research: Research, number: int, evaluation: Evaluation) -> dict[str, Any]:
-    decision = _decision(research, evaluation)
+    decision = decision_for(
+        evaluation.routing.route.lower(), evaluation.kind == "report", research.thresholds.max_parallel
+    )
     blocker = (evaluation.missing or evaluation.steer or evaluation.outcome) if _is_blocked(evaluation) else ""
     stop_reason = ""
     if number >= _cap_at(research, evaluation.at) and decision not in ("stop", "blocked"):
@@ -205,18 +207,17 @@ def _is_blocked(evaluation: Evaluation) -> bool:
     return evaluation.routing.route == "Blocked"
 
 
-def _decision(research: Research, evaluation: Evaluation) -> LoopDecision:
-    """Route → decision, one table (LEDGER.md)."""
-    is_report = evaluation.kind == "report"
-    match evaluation.routing.route:
-        case "Answered" | "Reported":
-            return "stop" if is_report else "continue"
-        case "Retry":
+def decision_for(route: str, is_report: bool, workers: int) -> LoopDecision:
+    """Route, in lower case → decision, one table (LEDGER.md)."""
+    match route:
+        case "retry":
             return "revise"
-        case "Diversify":
-            return "delegate" if research.thresholds.max_parallel > 1 else "revise"
-        case "Blocked":
+        case "diversify":
+            return "delegate" if workers > 1 else "revise"
+        case "blocked":
             return "blocked" if is_report else "revise"
+        case _:
+            return "stop" if is_report else "continue"
 
 
 def _cap_at(research: Research, at: datetime) -> int:

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING
 
 from zetetic.state.research import Research
 
-from .contents import has_report
 from .evidence import is_won, pack_of, pack_text, quoted
-from .report import render_report
 from .run_folder import write_atomically, write_run_folder
 from .verifying import PAGES, Finding, Identities, page_name, proof_id, proof_of, verify_folder
 
@@ -60,13 +58,13 @@ def write_pack(
         _make_own(folder / PAGES)
     for sha256, text in pages.items():
         _write_page(folder / page_name(sha256), text)
-    evidence = pack_text(pack_of(research))
+    pack = pack_of(research)
+    evidence = pack_text(pack)
     write_atomically(folder / EVIDENCE, evidence)
-    if has_report(research):
-        write_atomically(folder / "report.md", render_report(research))
     if not is_won(research):
         write_run_folder(research, folder, at)
         return ()
+    write_atomically(folder / "report.md", pack.report.text)  # what is verified now
     faults = tuple(verify_folder(folder, identities, proofs=False).findings)
     if faults:
         proof.unlink(missing_ok=True)

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from zetetic.models import ModelError
 from zetetic.nodes.context import Context
-from zetetic.nodes.route import write_folder
+from zetetic.nodes.folder import write_folder
 from zetetic.nodes.workbench import SetupError, Workbench, workbench
 from zetetic.sources import DocumentsError
 from zetetic.state.research import Research

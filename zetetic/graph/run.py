@@ -19,8 +19,8 @@ from zetetic.export import result_claims, result_gaps, result_sources
 from zetetic.export.validating import validate_folder
 from zetetic.nodes.channels import Channels, Input, Output
 from zetetic.nodes.context import Context
+from zetetic.nodes.folder import write_folder
 from zetetic.nodes.lease import leased
-from zetetic.nodes.route import write_folder
 from zetetic.nodes.workbench import SetupError, Workbench, checked_run_id, recursion_limit, workbench
 from zetetic.state.decision import Refusal
 from zetetic.state.loop_view import loop_view

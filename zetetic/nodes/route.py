@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
-from zetetic.export import (
-    quoted_pages,
-    render_report,
-    result_claims,
-    result_gaps,
-    result_sources,
-    write_pack,
-)
+from zetetic.export import render_report, result_claims, result_gaps, result_sources
 from zetetic.state.evaluation import decide_route
 from zetetic.state.loop_view import loop_view
 from zetetic.state.research import Research
 
 from .channels import Channels
 from .context import Context
-from .identities import IDENTITIES
+from .folder import write_folder
 from .keys import step_key, task_key
 from .state import take_directives
 from .workbench import Workbench, bench_of
@@ -56,20 +48,6 @@ async def route(channels: Channels, runtime: Runtime[Context]) -> dict[str, Any]
     if worker:  # what the run gives is the lead's to say
         return update | {"next": "end"}
     return update | {"next": "end"} | outputs(r, bench)
-
-
-async def write_folder(bench: Workbench, r: Research) -> None:
-    """The run folder, rewritten from the research, with the evidence pack once the run has ended (L2, L6). Of several
-    workers the one that saw most writes last."""
-    folder = bench.run_folder(r.run_id)
-    if folder is None:
-        return
-    async with bench.writing:
-        if bench.written.get(r.run_id, -1) > r.version:
-            return
-        pages = await quoted_pages(bench.store, r)
-        await asyncio.to_thread(write_pack, r, folder, bench.clock(), pages, IDENTITIES)
-        bench.written[r.run_id] = r.version
 
 
 def outputs(r: Research, bench: Workbench) -> dict[str, Any]:

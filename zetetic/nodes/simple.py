@@ -33,9 +33,10 @@ from .asking import Answer, BudgetSpent, ask
 from .channels import Channels, TurnKeys
 from .context import Context
 from .decide import OVER_BUDGET
+from .folder import write_folder
 from .keys import step_key, task_key
 from .past_turns import kept_answer, read_results, result_texts
-from .route import outputs, write_folder
+from .route import outputs
 from .simple_prompt import (
     ELSEWHERE,
     FINALIZE,

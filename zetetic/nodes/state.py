@@ -22,6 +22,7 @@ from zetetic.tools.reading import due_for_extraction, uncommitted
 
 from .channels import Channels, as_directives
 from .context import Context
+from .folder import write_folder
 from .keys import new_run_id, notes_id, step_key, task_key
 from .lease import take_up, worker_lives
 from .workbench import SetupError, Workbench, bench_of, checked_run_id
@@ -209,8 +210,6 @@ async def open_run(channels: Channels, runtime: Runtime[Context], bench: Workben
     )
     if isinstance(opened.decision, Refusal):
         raise SetupError(" ".join(opened.decision.missing))
-    from .route import write_folder  # which reads this module
-
     await write_folder(bench, opened.research)  # its ledger is there before the first attempt (L1)
     return _opened(run_id, heard)
 

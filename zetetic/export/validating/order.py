@@ -8,6 +8,7 @@ from typing import Any
 from zetetic.state.policy import is_readable, rung_for
 from zetetic.state.wording import folded
 
+from ..ledger import decision_for
 from .fault import Fault
 from .held import CONTINUING, TERMINAL, Held, Record
 
@@ -87,19 +88,6 @@ def _routed(held: Held, record: Record) -> Iterator[Fault]:
         return
     what = "the report" if is_report else "a question"
     yield record.fault("decision", f"is {decision}; the route {record.route} of {what} gives {fitting}")
-
-
-def decision_for(route: str, is_report: bool, workers: int) -> str:
-    """Route → decision, the table of the ledger."""
-    match route:
-        case "retry":
-            return "revise"
-        case "diversify":
-            return "delegate" if workers > 1 else "revise"
-        case "blocked":
-            return "blocked" if is_report else "revise"
-        case _:
-            return "stop" if is_report else "continue"
 
 
 def _counters(held: Held) -> Iterator[Fault]:

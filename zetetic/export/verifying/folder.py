@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from zetetic.export.evidence import Pack, research_of
+from zetetic.export.validating.fault import STATE
 from zetetic.export.validating.reading import parse
 
 from .findings import Identities, Verification
@@ -20,7 +21,6 @@ from .reports import REPORT, check_again, check_attempts, check_report, check_su
 FAULTS_SHOWN = 20
 """Faults in the form of `evidence.json` that are listed; more of them say no more."""
 ABSENT = "is missing: a run folder gets it when its run ends"
-STATE = "loop_state.json"
 
 
 def verify_folder(folder: Path, identities: Identities, *, proofs: bool = True) -> Verification:

@@ -9,7 +9,7 @@ from typing import Any
 
 from zetetic.export.evidence import Pack, is_won, program, research_of
 from zetetic.export.ledger import UNPROVEN, iteration_records, loop_state
-from zetetic.export.validating.fault import PROOFS
+from zetetic.export.validating.fault import PROOFS, RECORDS, STATE
 from zetetic.export.validating.held import is_success
 from zetetic.export.validating.proofs import BUILT_IN, read_proofs
 from zetetic.state.research import Research
@@ -19,8 +19,6 @@ from .findings import Verification
 from .pages import FILE
 from .reading import MOST_LEDGER, MOST_STATE, Unreadable, read_file
 
-LEDGER = "iterations.jsonl"
-STATE = "loop_state.json"
 COMMAND = "zetetic verify ."
 
 
@@ -58,18 +56,20 @@ def check_proofs(pack: Pack, research: Research | None, folder: Path, told: Veri
     evidence = last.get("evidence_checked")
     cited = evidence.get("evidence_ids") if isinstance(evidence, dict) else []
     if not isinstance(cited, list) or not all(isinstance(name, str) for name in cited):
-        told.fault(LEDGER, "", "its last record cites proofs by something else than their ids")
+        told.fault(RECORDS, "", "its last record cites proofs by something else than their ids")
         cited = []
     for name in cited:
         if name not in proven:
-            told.fault(LEDGER, "", f"its last record cites {name[:128]}, which is no proof that passes")
+            told.fault(RECORDS, "", f"its last record cites {name[:128]}, which is no proof that passes")
     won, claimed = is_won(research_of(pack)), is_success(str(last.get("stop_reason")))
     if claimed and not won:
-        told.fault(LEDGER, "", f"its last record claims a success, and the run is {pack.run.status}")
+        told.fault(RECORDS, "", f"its last record claims a success, and the run is {pack.run.status}")
     if claimed and own not in cited:
-        told.fault(LEDGER, "", f"its last record claims a success without citing {own}")
+        told.fault(RECORDS, "", f"its last record claims a success without citing {own}")
     if won and last and not claimed:
-        told.fault(LEDGER, "", f"the run is complete, and the reason of its last record is {last.get('stop_reason')!r}")
+        told.fault(
+            RECORDS, "", f"the run is complete, and the reason of its last record is {last.get('stop_reason')!r}"
+        )
     if research is not None and pack.written_by == program():
         _compare(research, cited, records, folder, told)
 
@@ -92,16 +92,16 @@ def _check_version(pack: Pack, name: str, folder: Path, told: Verification) -> N
 def _records(folder: Path, told: Verification) -> list[Any]:
     """The records of the ledger, None for a line that is no JSON."""
     try:
-        lines = read_file(folder, LEDGER, MOST_LEDGER).splitlines()
+        lines = read_file(folder, RECORDS, MOST_LEDGER).splitlines()
     except Unreadable as why:
-        told.fault(LEDGER, "", str(why))
+        told.fault(RECORDS, "", str(why))
         return []
     found = []
     for number, line in enumerate(lines, 1):
         value = _json(line)
         found.append(value)
         if not isinstance(value, dict):
-            told.fault(LEDGER, f"line {number}", "is no JSON object")
+            told.fault(RECORDS, f"line {number}", "is no JSON object")
     return found
 
 
@@ -109,11 +109,11 @@ def _compare(research: Research, cited: list[str], records: list[Any], folder: P
     """What the ledger says of the run, against what it would say for this evidence."""
     made = iteration_records(research, cited)
     if len(records) != len(made):
-        told.fault(LEDGER, "", f"has {len(records)} records of the {len(made)} attempts in {FILE}")
+        told.fault(RECORDS, "", f"has {len(records)} records of the {len(made)} attempts in {FILE}")
     for number, (given, own) in enumerate(zip(records, made, strict=False), 1):
         other = [name for name in own if isinstance(given, dict) and given.get(name) != own[name]]
         if other and given.get("stop_reason") != UNPROVEN:
-            told.fault(LEDGER, f"line {number}", f"does not say what {FILE} gives: {', '.join(other)}")
+            told.fault(RECORDS, f"line {number}", f"does not say what {FILE} gives: {', '.join(other)}")
     try:
         state = _json(read_file(folder, STATE, MOST_STATE))
     except Unreadable as why:
